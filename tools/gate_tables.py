@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.table_files import CASES, FILES, TableCase, read_cases, written
 
 from pincite.documents.read import read_bytes
-from pincite.judgement import aggregation, decide
+from pincite.judgement import decide
+from pincite.judgement.contradictions import discard_rebutted
+from pincite.judgement.findings import missing_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages
@@ -76,10 +78,10 @@ def judged(
         return document, Label.UNCHECKED
     claim, passages = Claim("", text), cited_passages(document)
     evidence = verifier.verify([(claim, passage) for passage in passages])
-    evidence = [aggregation.discard_rebutted(claim, e, document.text) for e in evidence]
+    evidence = [discard_rebutted(claim, e, document.text) for e in evidence]
     best = decide.deciding_evidence(evidence)
     assert best is not None
-    atoms = aggregation.missing_atoms(text, passages)
+    atoms = missing_atoms(text, passages)
     return best, decide.label_of(best, atoms=atoms)
 
 

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from pincite.documents.collection import collected
-from pincite.judgement.references import Retraction, Standing
+from pincite.judgement.references import Standing
+from pincite.judgement.retraction import Retraction
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.settings import Settings

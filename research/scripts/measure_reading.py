@@ -34,7 +34,7 @@ def alone(verifier: CrossEncoderVerifier, rows: Sequence[LabelledClaim]) -> list
         page = Document(row.row_id, "", row.evidence)
         cut = [*windows(page, PASSAGE_WORDS), *windows(page, WIDE_WORDS)]
         pages.append(cascade.Page(Claim("", row.claim), list(dict.fromkeys(cut))))
-    return cascade.read(pages, verifier.verify, decide.is_open, 16, 4)
+    return cascade.read_pages(pages, verifier.verify, decide.is_open, 16, 4)
 
 
 def covering(most: int, first: int) -> Way:
@@ -46,7 +46,7 @@ def covering(most: int, first: int) -> Way:
             if most == 1:
                 texts = texts[-1:]
             pages.append(cascade.Page(Claim("", row.claim), texts))
-        return cascade.read(pages, verifier.verify, decide.is_open, most, first)
+        return cascade.read_pages(pages, verifier.verify, decide.is_open, most, first)
 
     return way
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from pincite.documents.archives import read_labelled
-from pincite.judgement import aggregation, decide
+from pincite.judgement import decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval import cascade
@@ -51,8 +51,8 @@ def general(path: Path) -> Iterator[Row]:
 
 def measured(verifier: CrossEncoderVerifier, rows: Sequence[Row]) -> dict[str, Any]:
     pages = [cascade.Page(claim, cited_passages(document)) for claim, document, _ in rows]
-    read = cascade.read(pages, verifier.verify, aggregation.is_open, cascade.READ)
-    labels = [decide.label_of(aggregation.deciding_evidence(each)) for each in read]
+    read = cascade.read_pages(pages, verifier.verify, decide.is_open, cascade.READ)
+    labels = [decide.label_of(decide.deciding_evidence(each)) for each in read]
     scores = np.array([max(e.score for e in each) for each in read])
     sure = [n for n, (_, _, label) in enumerate(rows) if label != "partial"]
     found = roc_auc_score([rows[n][2] == "support" for n in sure], scores[sure])

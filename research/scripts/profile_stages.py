@@ -33,10 +33,14 @@ NARROWEST, LETTERS = 0.004, 150  # share of the width that is drawn; letters tha
 STAGES = {
     "network": ("_output (pincite/models/session.py",),
     "tokens": ("pincite/models/session.py",),
-    "rules of a pair": ("pincite/models/weights.py", "pincite/judgement/contradictions.py"),
+    "rules of a pair": (
+        "pincite/models/weights.py",
+        "pincite/judgement/contradictions.py",
+        "pincite/judgement/other_values.py",
+    ),
     "claims in the source's words": ("pincite/text/paraphrase.py",),
     "quotes and reasons": ("_evidence (pincite/models/verifier.py",),
-    "what a page lacks": ("pincite/judgement/parts.py",),
+    "what a page lacks": ("pincite/judgement/findings.py",),
     "choice of passages": ("pincite/retrieval/cascade.py",),
     "cutting": ("pincite/text/passages.py", "pincite/text/sentences.py"),
     "search and indexes": ("pincite/corpus/",),

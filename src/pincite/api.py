@@ -22,7 +22,8 @@ from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.durable import silent
 from pincite.errors import InputError, MissingExtra
-from pincite.judgement import aggregation, decide
+from pincite.judgement import decide
+from pincite.judgement.contradictions import discard_rebutted
 from pincite.protocols import Progress
 from pincite.retrieval import cascade
 from pincite.settings import Settings, load
@@ -383,7 +384,7 @@ class Verifier:
         for claim, text, passages in rows:
             evidence = [next(judged) for _ in passages]
             if isinstance(text, str) and len(evidence) > 1:
-                evidence = [aggregation.discard_rebutted(claim, e, text) for e in evidence]
+                evidence = [discard_rebutted(claim, e, text) for e in evidence]
                 best = decide.deciding_evidence(evidence, self._settings.verify.threshold)
                 evidence = [best] if best else evidence
             found.append(evidence[0])

@@ -768,6 +768,14 @@ class Verifiability(StrEnum):
     DOUBTFUL = "may_be_unverifiable"  # neither does; a small corpus may lack the right page
 
 
+class StatementType(StrEnum):
+    """What kind of statement a reading is (EvidenceSeeker, “Preprocessor”)."""
+
+    DESCRIPTIVE = "descriptive"  # says how things are
+    ASCRIPTIVE = "ascriptive"  # says that someone says, believes or denies something
+    NORMATIVE = "normative"  # says how things should be, or values them
+
+
 PartKind = Literal["clause", "figure", "name", "quotation", "contradiction"]
 
 

@@ -11,7 +11,8 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
 from pincite.errors import ServerError, ServerUnreachable
 from pincite.judgement import decide
-from pincite.judgement.references import Retraction, Standing, Support, support_of
+from pincite.judgement.references import Standing, Support, support_of
+from pincite.judgement.retraction import Retraction
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
@@ -274,7 +275,7 @@ def test_a_sentence_is_decided_with_the_other_figure_of_its_reference(
 ) -> None:
     text = "Of 90 women, 9% left. It fell by 4%."
     passage = Passage("d", "u", "", text, Span(0, len(text)), recognised=recognised)
-    read = decide.weighed(Evidence(passage, 0, 0, 1, support, readout=Readout(support)))
+    read = decide.weigh(Evidence(passage, 0, 0, 1, support, readout=Readout(support)))
     assert support_of(sentence, [read]).support == expected
 
 

@@ -10,9 +10,9 @@ from check.laws import FakeJudge
 from support.laws import FakeEncoder
 
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.judgement.confirmation import Outcome
 from pincite.settings import CheckSettings, Settings
-from pincite.types import Document, Failed, Passage, Span
+from pincite.types import Document, Failed, Passage, Span, StatementType
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, WindowFinder, candidate

@@ -15,7 +15,6 @@ from pincite.judgement.confirmation import (
     MEDIUM,
     STRONG,
     Outcome,
-    StatementType,
     Weight,
     degree,
     from_answers,
@@ -33,12 +32,13 @@ from pincite.types import (
     Passage,
     Readout,
     Span,
+    StatementType,
     Trust,
     Verdict,
     Witness,
     WitnessKind,
 )
-from pincite.verbs.check import confirm
+from pincite.verbs.check import confirm, quotes
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.pipeline import with_wholes
@@ -505,38 +505,6 @@ def test_confirmation_requires_the_numbers() -> None:
     assert degree(other) <= 0.0
 
 
-ALONE = [
-    ("The council closed the mill.", True),
-    ("The council has never closed the mill.", False),
-    ("It is a myth that the council closed the mill.", False),
-    ("The council closed the mill a year earlier than planned.", True),
-    ("The council closed the mill as originally proposed.", True),
-    ("Holm alleged that the council closed the mill.", False),
-    ("The motion to close the mill was lost in the council.", False),
-    ("Did the council close the mill?", False),
-]
-
-
-@pytest.mark.parametrize(("sentence", "is_read"), ALONE)
-def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read: bool) -> None:
-    text = f"Rain fell on Varde. {sentence} Holm wrote it down."
-    spans = confirm.candidate_sentences("The council closed the mill.", passage_of(text))
-    assert (sentence in [span.of(text) for span in spans]) is is_read
-
-
-@each_row("check/confirm/only_what_asserts_the_same_confirms")
-def test_only_what_asserts_the_same_confirms(reading: str, sentence: str, is_read: bool) -> None:
-    assert bool(confirm.candidate_sentences(reading, passage_of(sentence))) is is_read
-
-
-def test_sentences_whose_figures_agree_confirm_together() -> None:
-    text = "It rained. The club has 640 members. In 2020 it had 320. Holm wrote it down."
-    both = "The club has 640 members. In 2020 it had 320."
-    for reading, is_read in (("The club has doubled.", True), ("The club has tripled.", False)):
-        spans = confirm.candidate_sentences(reading, passage_of(text))
-        assert (both in [span.of(text) for span in spans]) is is_read
-
-
 def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
     for text, refuted in (
         ("The use of lindol in fever remains unclear.", 0.0),
@@ -548,30 +516,12 @@ def test_a_refutation_is_not_quoted_from_what_is_unknown() -> None:
         assert found.stance == (0.0, refuted)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The council closed the mill. That is not true.",
-        "The council closed the mill. False: the owner did.",
-    ],
-)
-def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
-    spans = confirm.candidate_sentences("The council closed it.", passage_of(text))
-    assert "The council closed the mill." not in [span.of(text) for span in spans]
-
-
 def test_a_contradicted_reading_is_not_confirmed() -> None:
     text, reading = "The Skov is 9 km long.", "The Skov is 6 km long."
     rival = Witness(WitnessKind.VALUE, "6 km", "9 km", Span(0, len(text)))
     evidence = replace(from_answers(passage_of(text), 0.8, 0.1), witnesses=(rival,))
     found = confirm.with_stance(reading, evidence, text)
     assert (found.stance, found.contradiction) == ((0.0, 0.0), rival)
-
-
-def test_a_reading_may_be_of_a_proposal() -> None:
-    text = "A proposed tunnel would cross the sound."
-    reading = "It was proposed that a tunnel would cross the sound."
-    assert confirm.candidate_sentences(reading, passage_of(text)) == [Span(0, len(text))]
 
 
 def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
@@ -595,10 +545,10 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
 def test_two_neighbours_confirm_weakly_where_their_passage_is_near_support() -> None:
     text = "The audit made six proposals. The other four were dropped. It rained."
     reading, both = "Four of the audit's six proposals were dropped.", Span(0, 58)
-    assert confirm.neighbours(reading, passage_of(text))[0] == both
+    assert quotes.neighbours(reading, passage_of(text))[0] == both
     found = [
-        confirm.confirm_by_sentence(
-            reading, from_answers(passage_of(text), 0.5, 0.0), {both: margin}, together=True
+        confirm.confirm_by_neighbours(
+            reading, from_answers(passage_of(text), 0.5, 0.0), {both: margin}
         ).stance
         for margin in (0.9, 0.1, 0.05)
     ]
@@ -611,19 +561,6 @@ def test_a_sentence_is_near_a_reading_with_the_two_before_it() -> None:
     evidence, last = from_answers(passage_of(text), 0.5, 0.0), Span(47, len(text))
     found = confirm.confirm_by_sentence(reading, evidence, {last: 0.1})
     assert (found.stance, found.quote) == ((0.5, 0.0), last)
-
-
-def test_neighbours_are_no_headings_or_bylines() -> None:
-    text = "By Una Speke\nThe mill burnt.\n\nIt rained in Varde. The mill was old."
-    found = confirm.neighbours("The mill burnt in Varde.", passage_of(text))
-    assert [span.of(text) for span in found] == ["It rained in Varde. The mill was old."]
-
-
-@each_row("check/confirm/a_bare_name_or_heading_is_no_quote")
-def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -> None:
-    evidence = from_answers(passage_of(text), 0.9, 0.0, Span(0, len(quote)))
-    found = confirm.with_sentence_quoted("The court dismissed a claim.", evidence)
-    assert found.quoted == shown
 
 
 @pytest.mark.parametrize(
@@ -667,7 +604,7 @@ def test_what_one_or_two_sentences_say_alone(
     reading: str, text: str, supported: float, margin: float, for_it: float, against: float
 ) -> None:
     read = from_answers(passage_of(text), supported, 0.5)
-    assert confirm.alone_stance(reading, read, margin)[0] == (for_it, against)
+    assert confirm.weigh_alone(reading, read, margin).stance == (for_it, against)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from evaluation.invented import WordVerifier
 from rich.console import Console
 
-from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from_answers
+from pincite.judgement.confirmation import Outcome, Weighed, from_answers
 from pincite.protocols import Usage
-from pincite.types import Claim, Evidence, Failed, Passage, Span
+from pincite.types import Claim, Evidence, Failed, Passage, Span, StatementType
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import Candidate, CheckPipeline, PassageFinder

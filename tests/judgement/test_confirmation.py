@@ -86,7 +86,7 @@ def test_nothing_failure_and_balance_are_three_results() -> None:
 
 def test_a_text_counts_once_with_what_it_says_most() -> None:
     found = [item(0.9, 0), item(0.5, 0), item(-0.3, 1)]
-    once, each = combine(found), combine(found, each=True)
+    once, each = combine(found), combine(found, count_copies=True)
     assert (once.doc, once.n_texts) == (0.3, 2)
     assert (each.doc, each.n_texts) == (round(1.1 / 3, 9), 3)
 
@@ -139,7 +139,7 @@ def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> No
     assert capped == [True, False, False, False, False]
     assert combine(items(-0.9)).outcome is Outcome.DISCONFIRMATION
     assert combine(items(-0.9, -0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
-    assert combine(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION
+    assert combine(items(0.9), count_copies=True).outcome is Outcome.STRONG_CONFIRMATION
     text = "The mill closed in 1934."
     found = [Weighed(from_answers(passage_of(text), 0.9, 0.0, Span(0, len(text))))]
     for reading, outcome in (

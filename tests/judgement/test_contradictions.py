@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from support.rows import each_row, rows
 
-from pincite.judgement.contradictions import contradiction
-from pincite.types import Span
+from pincite.judgement import decide
+from pincite.judgement.contradictions import contradiction, discard_rebutted
+from pincite.types import Claim, Evidence, Passage, Readout, Span
 
 # `value-sealed.tsv` was written with `value-open.tsv` and held back: nothing is tuned to it.
 CASES = Path(__file__).parents[1] / "cases/rules"
@@ -105,3 +106,36 @@ def test_a_denial_of_a_subject_is_contradicted_only_by_what_is_said_of_it(
         bool(contradiction(claim, passage)) == bool(denies) for claim, passage, denies in found
     ]
     assert sum(right) >= least
+
+
+BORN = "Holm was born in Varde in 1903. Holm founded the glass works in 1951."
+
+
+FOUNDED = "Holm was born in Varde in 1901, and he founded the glass works in 1950"
+
+
+OWN = Span(FOUNDED.index("and he"), len(FOUNDED))
+
+
+@pytest.mark.parametrize(
+    ("page", "kept"),
+    [
+        (f"{BORN} Holm founded the glass works in 1950, as its books show.", False),
+        (f"{BORN} Holm was born in Varde in 1901.", True),
+        (BORN, True),
+    ],
+)
+def test_a_contradiction_of_the_cited_words_is_dropped_if_the_page_has_their_value(
+    page: str, kept: bool
+) -> None:
+    claim = Claim("c", FOUNDED, own=OWN)
+    passage = Passage("d", "", "Holm", BORN, Span(0, len(BORN)))
+    seen = contradiction(FOUNDED, BORN, covered=OWN)
+    assert seen
+    assert (seen.source, seen.claim) == ("1951", "1950")
+    found = decide.weigh(
+        Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(-2.2, 0.8), witnesses=(seen,))
+    )
+    after = discard_rebutted(claim, found, page)
+    assert after.contradiction == (seen if kept else None)
+    assert (after.prob_refuted > 0) is kept

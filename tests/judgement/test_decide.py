@@ -1,23 +1,28 @@
-"""A second opinion beside ours: what it may change, and what it may never do."""
+"""What a label follows from, and what a second opinion may change."""
 
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.judged import ALL, BOTH, DEAD, NONE, SAID, atom, evidence, result
+from support.rows import each_row
 
-from pincite.judgement import aggregation, decide
+from pincite.judgement import decide
+from pincite.judgement.findings import missing_atoms, relabel
 from pincite.types import (
     NO_TRUST,
     Citation,
     CitationResult,
     Claim,
     DecidedBy,
+    Effect,
     Evidence,
     Failed,
     Finding,
     Label,
     Opinion,
+    Part,
     Passage,
     Readout,
     Reason,
@@ -25,6 +30,8 @@ from pincite.types import (
     Trust,
     Unchecked,
     Verdict,
+    Witness,
+    WitnessKind,
 )
 
 THRESHOLD = decide.THRESHOLD
@@ -68,7 +75,7 @@ def test_a_refusal_by_either_side_stands(
         assert trust.contradicts
     assert {result.label for result in both.citations} == {both.label}
     assert both.score == ours.score, "what the network says is kept"
-    assert aggregation.relabel(both, THRESHOLD) == both
+    assert relabel(both, THRESHOLD) == both
 
 
 @given(st.floats(0.01, 0.99) | st.none(), VERDICTS)
@@ -136,21 +143,21 @@ def test_a_model_never_raises_the_support_of_a_passage(
     support: float, verdict: Verdict, trust: Trust
 ) -> None:
     passage = Passage("d", "", "", "It opened.", Span(0, 10))
-    alone = decide.weighed(Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(support)))
-    both = decide.weighed(replace(alone, opinion=says(verdict, trust)))
+    alone = decide.weigh(Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(support)))
+    both = decide.weigh(replace(alone, opinion=says(verdict, trust)))
     assert both.prob_supported <= alone.prob_supported
     total = both.prob_supported + both.prob_refuted + both.prob_neutral
     assert total == pytest.approx(1)
     if verdict in (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED):
         assert decide.label_of(both) in (Label.NOT_SUPPORTED, Label.REFUTED)
     assert decide.refutes(both) is (verdict is Verdict.CONTRADICTED and trust.contradicts)
-    assert decide.weighed(replace(both, opinion=None)) == alone
+    assert decide.weigh(replace(both, opinion=None)) == alone
 
 
 def test_no_scan_contradicts_by_a_model() -> None:
     scan = Passage("d", "", "", "It opened in 1917.", Span(0, 18), recognised=97)
     read = Evidence(scan, 0.0, 0.0, 1.0, 0.0, readout=Readout(2.0))
-    seen = decide.weighed(replace(read, opinion=says(Verdict.CONTRADICTED, SURE)))
+    seen = decide.weigh(replace(read, opinion=says(Verdict.CONTRADICTED, SURE)))
     assert decide.label_of(seen) is Label.NOT_SUPPORTED
     assert isinstance(seen.opinion, Opinion)
     assert seen.opinion.verdict is Verdict.NOT_SUPPORTED
@@ -162,8 +169,161 @@ def test_words_in_quotation_marks_must_stand_in_the_source(probability: float) -
     claim = "The inquiry wrote that “the master must leave the bridge”."
     source = "The inquiry wrote that “the master must not leave the bridge” at anchor."
     passage = Passage("d", "", "", source, Span(0, len(source)))
-    atoms = aggregation.missing_atoms(claim, [passage])
+    atoms = missing_atoms(claim, [passage])
     assert [atom.kind for atom in atoms] == ["quotation"]
     assert decide.label_of(result.outcome, atoms=atoms) is Label.PARTLY_SUPPORTED
     exact = claim.replace("must", "must […]")
-    assert aggregation.missing_atoms(exact, [passage]) == []
+    assert missing_atoms(exact, [passage]) == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "label"),
+    [
+        (evidence(-0.84), Label.SUPPORTED),
+        (evidence(-0.86), Label.NOT_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), Label.REFUTED),
+        (DEAD, Label.UNCHECKED),
+    ],
+)
+def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
+    assert decide.label_of(outcome) is label
+
+
+WITNESSES = st.lists(st.sampled_from(WitnessKind).map(Witness), max_size=3).map(tuple)
+
+
+@given(support=st.floats(-9, 9), share=st.floats(0, 1), witnesses=WITNESSES)
+def test_what_is_seen_only_lowers_support_and_is_needed_to_contradict(
+    support: float, share: float, witnesses: tuple[Witness, ...]
+) -> None:
+    readout = Readout(support, share)
+    found = decide.weigh(replace(evidence(0.0), readout=readout, witnesses=witnesses))
+    total = found.prob_supported + found.prob_refuted + found.prob_neutral
+    assert total == pytest.approx(1)
+    assert decide.weigh(found) == found
+    assert found.readout is readout
+    assert found.score <= support
+    assert (found.prob_refuted > 0) <= decide.has(found, Effect.CONTRADICTS)
+    if decide.has(found, Effect.REFUSES):
+        assert decide.label_of(found) in (Label.NOT_SUPPORTED, Label.REFUTED)
+    bare = decide.without(found, *WitnessKind)
+    assert (bare.score, bare.prob_refuted) == (support, 0.0)
+
+
+@each_row("judgement/decide/what_more_reading_may_change")
+def test_what_more_reading_may_change(
+    probabilities: list[float], refuted: float, is_open: bool
+) -> None:
+    found = [evidence(decide.log_odds(p), refuted) for p in probabilities]
+    assert decide.is_open(found) is is_open
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.booleans())
+def test_what_is_sure_is_supported_whatever_it_lacks(
+    p: float, threshold: float, a_figure: bool
+) -> None:
+    found = evidence(decide.log_odds(p))
+    lacking = replace(atom(0), kind="figure" if a_figure else "name")
+    if a_figure:
+        found = replace(found, unstated=("1911",))
+    if decide.is_sure([found], threshold):
+        assert decide.label_of(found, threshold, [], [lacking]) is Label.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "together", "label", "score"),
+    [
+        ((-3.0, 1.0), None, Label.SUPPORTED, 1.0),
+        ((-1.0, -1.5), 0.5, Label.SUPPORTED, 0.5),
+        ((-3.0, None), None, Label.UNCHECKED, -3.0),
+        ((None,), None, Label.UNCHECKED, None),
+        ((), None, Label.UNCHECKED, None),
+    ],
+)
+def test_groups(
+    outcomes: tuple[float | None, ...], together: float | None, label: Label, score: float | None
+) -> None:
+    """One supporting source is enough; one that is unchecked leaves a failing group open."""
+    group = [result(DEAD if each is None else evidence(each)) for each in outcomes]
+    read = None if together is None else evidence(together)
+    assert decide.group_label(group, read) is label
+    assert decide.group_score(group, read) == score
+
+
+@pytest.mark.parametrize(
+    ("supported", "refuted", "named", "label"),
+    [
+        (0.43, 0.57, SAID, Label.REFUTED),
+        (0.31, 0.68, None, Label.REFUTED),
+        (0.55, 0.44, SAID, Label.PARTLY_SUPPORTED),
+        (0.90, 0.06, SAID, Label.PARTLY_SUPPORTED),
+        (0.55, 0.10, None, Label.SUPPORTED),
+        (0.35, 0.30, None, Label.SUPPORTED),
+        (0.10, 0.30, SAID, Label.NOT_SUPPORTED),
+    ],
+)
+def test_a_claim_whose_contradiction_is_named_or_likelier_is_not_supported(
+    supported: float, refuted: float, named: Witness | None, label: Label
+) -> None:
+    found = replace(
+        evidence(0.0),
+        prob_supported=supported,
+        prob_refuted=refuted,
+        witnesses=(named,) if named else (),
+    )
+    assert decide.label_of(found) is label
+
+
+@pytest.mark.parametrize(
+    ("outcome", "clauses", "label"),
+    [
+        (evidence(-1.0), BOTH, Label.PARTLY_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), BOTH, Label.PARTLY_SUPPORTED),
+        (evidence(-1.0), NONE, Label.NOT_SUPPORTED),
+        (evidence(-1.0), ALL, Label.NOT_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), NONE, Label.REFUTED),
+        (evidence(1.0), BOTH, Label.SUPPORTED),
+        (evidence(1.0), NONE, Label.SUPPORTED),
+        (DEAD, [], Label.UNCHECKED),
+    ],
+)
+def test_the_whole_decides_first_then_the_clauses(
+    outcome: Evidence | Unchecked, clauses: list[Part], label: Label
+) -> None:
+    assert decide.label_of(outcome, 0.55, clauses) is label
+
+
+def test_a_passage_that_denies_speaks_where_none_supports() -> None:
+    unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
+    assert decide.deciding_evidence([unrelated, denying]) is denying
+    assert decide.deciding_evidence([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
+    assert decide.deciding_evidence([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
+    assert decide.deciding_evidence([]) is None
+
+
+def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
+    read_so = (Witness(WitnessKind.NETWORK),)
+    by_network = replace(evidence(-3.0, refuted=0.9), witnesses=read_so)
+    by_rule = evidence(-3.0, refuted=0.8)
+    far, near = evidence(-2.5), evidence(-1.85)
+    assert decide.deciding_evidence([far, by_network]) is by_network
+    assert decide.deciding_evidence([near, by_network]) is near
+    assert decide.deciding_evidence([near, by_network, by_rule]) is by_rule
+    assert decide.strongest_refutation([near, by_network]) is near
+    assert decide.strongest_refutation([]) is None
+    # What counts is how the network reads a passage, not what rules make of it.
+    lowered = replace(far, readout=Readout(-2.5, network=-1.0))
+    raised = replace(near, readout=Readout(-1.85, network=-4.0))
+    assert decide.deciding_evidence([lowered, by_network]) is lowered
+    assert decide.deciding_evidence([raised, by_network]) is by_network
+
+
+def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -> None:
+    year = Part("figure", Span(0, 4), "1886", supported=False, evidence=None)
+    assert decide.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert decide.label_of(evidence(-0.3)) is Label.SUPPORTED
+    assert decide.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert decide.label_of(evidence(0.3), atoms=[replace(year, kind="name")]) is Label.SUPPORTED
+    assert decide.label_of(evidence(1.5), atoms=[year]) is Label.SUPPORTED
+    both = [result(evidence(-3.0)), result(evidence(-3.0))]
+    assert decide.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

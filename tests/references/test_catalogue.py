@@ -12,7 +12,7 @@ from support.rows import CASES, each_row, rows
 from pincite import runtime
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.protocols import Query
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import (

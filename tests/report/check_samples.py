@@ -3,10 +3,20 @@
 from dataclasses import replace
 
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import StatementType, Unjudged, Weighed
+from pincite.judgement.confirmation import Unjudged, Weighed
 from pincite.notes import as_written
 from pincite.protocols import Usage
-from pincite.types import Bar, CopyKind, Exclusion, Failed, Passage, Reason, Span, Unchecked
+from pincite.types import (
+    Bar,
+    CopyKind,
+    Exclusion,
+    Failed,
+    Passage,
+    Reason,
+    Span,
+    StatementType,
+    Unchecked,
+)
 from pincite.verbs.check.report import Check, CheckReport, Reading, ReadingResult
 
 

@@ -22,7 +22,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
-from pincite.judgement import aggregation
+from pincite.judgement import findings as decided
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.types import (
@@ -137,7 +137,7 @@ def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
     of = replace(found.claim, text=claim, tags=("failed verification",))
     each = replace(found, claim=of, citations=(result,), label=result.label, missing=())
     each = replace(each, score=read.score)
-    assert aggregation.basis(each) is Basis(basis)
+    assert decided.basis(each) is Basis(basis)
     words = wording.READS.get((each.label, Basis(basis)), "")
     assert wording.rests_on(each) == words
     assert wording.rests_on(replace(each, decided_by=DecidedBy.BOTH)) == ""
@@ -265,7 +265,7 @@ def test_a_claim_whose_work_is_in_doubt_stands_between_flags_and_the_unread() ->
     sound = labelled(Label.SUPPORTED)
     cited = tuple(replace(each, work=WORK) for each in sound.citations)
     lifted, flag = replace(sound, citations=cited), labelled(Label.NOT_SUPPORTED)
-    ranked = aggregation.ranked([sound, plain, lifted, doubtful, flag])
+    ranked = decided.rank_findings([sound, plain, lifted, doubtful, flag])
     assert ranked == [flag, doubtful, lifted, plain, sound]
 
 
@@ -497,9 +497,9 @@ def test_a_claim_marked_wrong_has_no_tag_and_comes_after_the_other_flags() -> No
     findings = (first, second, *others)
     assert render.tag(first, TODAY)
     assert render.to_paste(first, Dates(TODAY), {"c1"}) == render.to_paste(first, Dates(TODAY))[1:]
-    ranked = aggregation.ranked(findings, {"c1"})
+    ranked = decided.rank_findings(findings, {"c1"})
     assert ranked[1] == first
-    assert aggregation.ranked(ranked) == list(findings)
+    assert decided.rank_findings(ranked) == list(findings)
     marked = replace(report(CLAIM), findings=findings)
     for text in (render.to_html(marked, TODAY, {"c1"}), render.to_wikitext(marked, TODAY, {"c1"})):
         assert wording.MARKED_WRONG[1:] in text
@@ -509,7 +509,7 @@ def test_a_tag_on_a_supported_claim_does_not_raise_its_rank() -> None:
     *others, supported = report(CLAIM).findings
     tagged = replace(supported.claim, tags=("failed verification",))
     stale = replace(supported, claim=tagged, citations=partly().citations)
-    assert aggregation.ranked((stale, *others))[-1] == stale
+    assert decided.rank_findings((stale, *others))[-1] == stale
     assert wording.STALE_TAG in render.to_html(only(stale), TODAY)
     assert wording.STALE_TAG in render.to_wikitext(only(stale), TODAY)
 

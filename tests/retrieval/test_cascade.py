@@ -12,7 +12,7 @@ from pincite.retrieval.cascade import (
     Page,
     covering,
     likely,
-    read,
+    read_pages,
     with_covering,
     worth_reading,
 )
@@ -71,7 +71,7 @@ def test_a_page_that_shares_no_word_is_read_at_once_if_it_is_in_another_language
     for language, expected in (("de", [list(texts)]), ("en", [[texts[0]], list(texts[1:])])):
         foreign = [replace(passage, language=language) for passage in page(*texts)]
         asked: list[list[str]] = []
-        read([Page(CLAIM, foreign)], judging({}, asked), unsure, first=1)
+        read_pages([Page(CLAIM, foreign)], judging({}, asked), unsure, first=1)
         assert [batch for batch in asked if batch] == expected
 
 
@@ -80,7 +80,7 @@ def test_the_rest_of_a_page_is_read_only_while_it_is_open() -> None:
     unread = page("Hail.", "The bridge is old.", "Ingrid Holm cut the ribbon herself.")
     asked: list[list[str]] = []
     judge = judging({"The bridge opened in 1911.": 0.9}, asked)
-    found = read([Page(CLAIM, sure), Page(CLAIM, unread)], judge, unsure, first=1)
+    found = read_pages([Page(CLAIM, sure), Page(CLAIM, unread)], judge, unsure, first=1)
     assert [[e.passage.text for e in of_page] for of_page in found] == [
         ["The bridge opened in 1911."],
         [passage.text for passage in unread],
@@ -97,7 +97,7 @@ def test_the_rest_of_a_page_is_read_only_while_it_is_open() -> None:
 )
 def test_an_open_page_is_read_as_if_at_once(texts: list[str], first: int, most: int) -> None:
     found = page(*texts)
-    (read_all,) = read([Page(CLAIM, found)], judging({}, []), lambda _: True, most, first)
+    (read_all,) = read_pages([Page(CLAIM, found)], judging({}, []), lambda _: True, most, first)
     if first <= most:
         assert [e.passage for e in read_all] == worth_reading(CLAIM.text, found, most)
 
@@ -107,13 +107,13 @@ def test_where_the_citation_points_is_read_at_once() -> None:
     cited = Passage("d", "", "", "Rain on page 9.", Span(500, 515))
     asked: list[list[str]] = []
     pages = [Page(CLAIM, [*found, cited], [Span(505, 506)])]
-    read(pages, judging({}, asked), lambda _: False, first=2)
+    read_pages(pages, judging({}, asked), lambda _: False, first=2)
     assert len(asked[0]) == 3
     assert "Rain on page 9." in asked[0]
 
 
 def test_a_page_without_passages_says_nothing() -> None:
-    assert read([Page(CLAIM, [])], judging({}, []), lambda found: bool(found)) == [[]]
+    assert read_pages([Page(CLAIM, [])], judging({}, []), lambda found: bool(found)) == [[]]
 
 
 def test_a_long_page_in_another_language_is_read_to_its_end() -> None:
@@ -255,6 +255,6 @@ def test_the_covering_text_is_read_first_beside_the_best_passages() -> None:
     found = cited_passages(Document("d", "", " ".join(sentences)))
     asked: list[list[str]] = []
     passages = with_covering(CLAIM.text, found)
-    read([Page(CLAIM, passages)], judging({}, asked), lambda _: False, first=1)
+    read_pages([Page(CLAIM, passages)], judging({}, asked), lambda _: False, first=1)
     assert len(asked[0]) == 2
     assert asked[0][0] == passages[-1].text

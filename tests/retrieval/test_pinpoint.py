@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.rows import each_row
 
-from pincite.retrieval.cascade import Aim, aim_of, place_of, preferred, text_directives
+from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, text_directives
 from pincite.text.page_numbers import LABELS, PAGES, PageRange, cited_pages, number_at
 from pincite.types import Citation, Document, Evidence, Label, Passage, Place, Span
 from pincite.verbs.verify import wording

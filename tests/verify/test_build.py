@@ -11,7 +11,7 @@ from support.rows import each_row
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import Corpora
 from pincite.errors import FetchError
-from pincite.judgement.aggregation import precisions
+from pincite.judgement.findings import flag_precisions
 from pincite.models.weights import Calibration
 from pincite.references import outcomes
 from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
@@ -35,7 +35,7 @@ MEASURED = Calibration(support=(), refute=(), flags=((0.3, 0.8, 0.1),))
 
 
 def test_precision_of_flags_by_base_rate() -> None:
-    found = precisions(MEASURED.rates_at(0.55))
+    found = flag_precisions(MEASURED.rates_at(0.55))
     assert [base_rate for base_rate, _ in found] == [0.02, 0.05, 0.20]
     assert [value for _, value in found] == pytest.approx([0.1404, 0.2963, 0.6667], abs=1e-4)
 

@@ -39,7 +39,7 @@ def verifier() -> CrossEncoderVerifier:
 def best(verifier: CrossEncoderVerifier, claim: str, text: str) -> Evidence:
     passages = cascade.with_covering(claim, cited_passages(Document("d", "", text)))
     page = cascade.Page(Claim("", claim), passages)
-    (found,) = cascade.read([page], verifier.verify, decide.is_open)
+    (found,) = cascade.read_pages([page], verifier.verify, decide.is_open)
     decided = decide.deciding_evidence(found)
     assert decided is not None
     return decided

@@ -1,7 +1,7 @@
 """`verify` on small pages, with a verifier that is exact about what it was asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pytest
@@ -32,6 +32,7 @@ from pincite.types import (
     Verifiability,
 )
 from pincite.verbs.verify import wording
+from pincite.verbs.verify.better_sources import BetterSources
 from pincite.verbs.verify.cited_copies import CitedCopies, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
 
@@ -87,8 +88,14 @@ def pipeline(
         "copies": CitedCopies(source_of),
         "search": Fused(Always(found), None) if found else None,
         "documents_of": lambda urls: [everything.get(url) for url in urls],
+        **changed,
     }
-    return VerifyPipeline(**(parts | changed))  # type: ignore[arg-type]
+    of_search = {
+        field.name: parts[field.name] for field in fields(BetterSources) if field.name in parts
+    }
+    better = BetterSources(**of_search) if parts["search"] else None  # type: ignore[arg-type]
+    own = {field.name: parts[field.name] for field in fields(VerifyPipeline) if field.name in parts}
+    return VerifyPipeline(**own | {"better": better})  # type: ignore[arg-type]
 
 
 def claim(*urls: str | None, text: str = "The bridge opened in 1911.") -> Claim:

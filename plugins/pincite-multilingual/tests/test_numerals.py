@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.judgement.aggregation import missing_atoms
 from pincite.judgement.contradictions import contradiction
+from pincite.judgement.findings import missing_atoms
 from pincite.text import quantities, words
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of

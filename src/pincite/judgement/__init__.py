@@ -1,1 +1,1 @@
-"""From evidence to verdicts: rules, aggregation, thresholds, and the precision of flags."""
+"""From evidence to verdicts: rules, thresholds, parts of claims, and the precision of flags."""

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.judgement import decide
+from pincite.judgement.decide import LEAST_DEGREE
 from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import tables, words
 from pincite.types import (
@@ -32,19 +33,12 @@ from pincite.types import (
 # "rose", it does not confirm (SciFact train: 18 of 113 contradicting, 3 of 202 supporting ones).
 SAME_TOPIC = 0.5
 NEAR_VERBATIM = 0.1  # share of the reading's content words that its sentence may lack
-THRESHOLD = 0.2  # a document with |DOC| at or below it is neutral (EvidenceSeeker)
 # Bounds of the levels (EvidenceSeeker): a degree on a bound gets the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
 # Decimals kept: 0.9 - 0.7 is 0.20000000000000007 in binary, which must not exceed 0.2.
 _DECIMALS = 9
-
-
-class StatementType(StrEnum):
-    """What kind of statement a reading is (EvidenceSeeker, “Preprocessor”)."""
-
-    DESCRIPTIVE = "descriptive"  # says how things are
-    ASCRIPTIVE = "ascriptive"  # says that someone says, believes or denies something
-    NORMATIVE = "normative"  # says how things should be, or values them
+# Why a passage failed that would have been no evidence either; the others could have been some.
+_NO_EVIDENCE = ("language", "retracted")
 
 
 ReadingOrigin = Literal["statement", "rule", "model", "user"]
@@ -165,18 +159,14 @@ def from_answers(
 
 def degree(evidence: Evidence) -> float:
     """Return DOC: how far a passage confirms a reading, -1 … 1."""
-    supported, refuted = _stance(evidence)
+    supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
     return round(supported - refuted, _DECIMALS)
-
-
-def _stance(evidence: Evidence) -> tuple[float, float]:
-    return evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
 
 
 def level(doc: float) -> Outcome:
     """Return the level of a mean degree; a degree within ±0.2 is balanced."""
     strength = sum(abs(doc) > bound for bound in (WEAK, MEDIUM, STRONG))
-    return _LEVELS[3 - (strength if doc > 0 else -strength)]
+    return _LEVELS[3 - strength] if doc > 0 else _LEVELS[3 + strength]
 
 
 def rank(outcome: Outcome) -> int | None:
@@ -192,7 +182,11 @@ def seed_level(outcome: Outcome) -> str | None:
 
 
 def combine(
-    items: Sequence[Weighed], threshold: float = THRESHOLD, *, reading: str = "", each: bool = False
+    items: Sequence[Weighed],
+    threshold: float = LEAST_DEGREE,
+    *,
+    reading: str = "",
+    count_copies: bool = False,
 ) -> Weight:
     """Combine the passages found for a reading.
 
@@ -200,19 +194,21 @@ def combine(
         items: judged passages; those of one text share a `text_id`.
         threshold: a text with |DOC| at or below it is neutral.
         reading: its text, which a sentence may state nearly word for word.
-        each: every passage counts, as in EvidenceSeeker, even several of one text, and one alone
-            may confirm strongly.
+        count_copies: every passage counts, as in EvidenceSeeker, even several of one text, and one
+            alone may confirm strongly.
     """
-    degrees = [item.doc for item in items]
     texts: dict[int, list[float]] = {}
     for n, item in enumerate(items):
         if item.doc is not None:
-            texts.setdefault(n if each else item.text_id, []).append(item.doc)
-    decided = [docs for docs in texts.values() if any(abs(doc) > threshold for doc in docs)]
-    speaking = [_vote(docs, threshold) for docs in decided]
-    failed = [item.outcome for item in items if isinstance(item.outcome, Failed)]
-    known = ("language", "retracted")  # the others could have been evidence
-    n_failed = sum(why.step not in known for why in failed)
+            texts.setdefault(n if count_copies else item.text_id, []).append(item.doc)
+    votes = {text_id: _vote(docs, threshold) for text_id, docs in texts.items()}
+    speaking = [
+        votes[text_id]
+        for text_id, docs in texts.items()
+        if any(abs(doc) > threshold for doc in docs)
+    ]
+    failures = [item.outcome for item in items if isinstance(item.outcome, Failed)]
+    n_failed = sum(why.step not in _NO_EVIDENCE for why in failures)
     n_silent = len(texts) - len(speaking)
     if not speaking:
         # A failed passage may have been evidence: "no evidence" would be a guess.
@@ -220,39 +216,39 @@ def combine(
         return Weight(outcome, None, 0, n_silent=n_silent, n_failed=n_failed)
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
     outcome = level(doc)
-    if outcome in (_LEVELS[0], _LEVELS[-1]) and not each:
+    if outcome in (_LEVELS[0], _LEVELS[-1]) and not count_copies:
         firm = [item for item in items if item.source.independent]
-        votes = {item.text_id: _vote(texts.get(item.text_id, ()), threshold) for item in firm}
-        n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in votes.values())
+        own = [votes.get(text_id, 0.0) for text_id in {item.text_id for item in firm}]
+        n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in own)
         if n_strong < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
             outcome = Outcome.CONFIRMATION if doc > 0 else Outcome.DISCONFIRMATION
     return Weight(
         outcome=outcome,
         doc=doc,
         n_texts=len(speaking),
-        variance=sum((each_doc - doc) ** 2 for each_doc in speaking) / len(speaking),
+        variance=sum((vote - doc) ** 2 for vote in speaking) / len(speaking),
         n_silent=n_silent,
         n_failed=n_failed,
-        contradictions=tuple(_contradictions(degrees, doc)),
+        contradictions=tuple(_contradictions([item.doc for item in items], doc)),
     )
 
 
 def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
-    outcome = item.outcome
-    if isinstance(outcome, Failed) or not outcome.quote or degree(outcome) <= threshold:
+    """Whether a passage confirms a reading, and its quote states it nearly word for word."""
+    quote, text = item.quoted, item.passage.text
+    if not reading or not quote or (item.doc or 0.0) <= threshold:
         return False
-    quote, text = outcome.quote.of(item.passage.text), item.passage.text
     if quote.strip() == item.passage.title and len(text) > 2 * len(quote):
         return False  # a headline; the text may say something else
-    same = words.missing_words(reading, quote) <= NEAR_VERBATIM
-    sound = words.is_negated(reading) == words.is_negated(quote)
-    return bool(reading) and same and sound and not tables.unstated(reading, quote)
+    is_same = words.missing_words(reading, quote) <= NEAR_VERBATIM
+    is_alike = words.is_negated(reading) == words.is_negated(quote)
+    return is_same and is_alike and not tables.unstated(reading, quote)
 
 
 def _vote(docs: Sequence[float], threshold: float) -> float:
     """Combine a document's best passage for and its strongest against; the latter weighs more."""
-    against = min(0.0, *docs, 0.0)
-    together = max(0.0, *docs, 0.0) + against
+    against = min([0.0, *docs])
+    together = max([0.0, *docs]) + against
     return round(min(0.0, together) if against < -threshold else together, _DECIMALS)
 
 
@@ -264,7 +260,7 @@ def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
     return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
 
 
-def side(doc: float | None, threshold: float = THRESHOLD) -> Side:
+def side(doc: float | None, threshold: float = LEAST_DEGREE) -> Side:
     if doc is None:
         return "failed"
     if abs(doc) <= threshold:
@@ -277,15 +273,19 @@ def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
 
     Of overlapping passages that quote the same sentence, only the strongest is listed.
     """
-    found: dict[object, tuple[int, float]] = {}  # by document, position and side of the quote
-    for n, item in sorted(enumerate(items), key=lambda place: -abs(place[1].doc or 0.0)):
-        if item.side in ("for", "against") and isinstance(item.outcome, Evidence):
-            quote, doc = item.outcome.quote, degree(item.outcome)
-            start = item.passage.span.start + quote.start if quote else None
-            key = n if start is None else (item.passage.doc_id, start, doc > 0)
-            found.setdefault(key, (n, doc))
-    listed = list(found.values())
-    return [n for n, doc in listed if doc > 0], [n for n, doc in listed if doc < 0]
+    listed: dict[Side, list[int]] = {"for": [], "against": []}
+    quoted = set[tuple[str, int, Side]]()
+    for n in sorted(range(len(items)), key=lambda n: -abs(items[n].doc or 0.0)):
+        item, outcome = items[n], items[n].outcome
+        if item.side not in listed or isinstance(outcome, Failed):
+            continue
+        if outcome.quote:
+            start = item.passage.span.start + outcome.quote.start
+            if (item.passage.doc_id, start, item.side) in quoted:
+                continue
+            quoted.add((item.passage.doc_id, start, item.side))
+        listed[item.side].append(n)
+    return listed["for"], listed["against"]
 
 
 def nearest(reading: str, items: Sequence[Weighed]) -> list[int]:

@@ -66,6 +66,13 @@ MOST_SUPPORT: Mapping[Effect, float] = MappingProxyType(
     {Effect.CONTRADICTS: math.inf, Effect.LIMITS: -0.2, Effect.REFUSES: math.log(0.2 / 0.8)}
 )
 
+# Probability of support from which a reference supports a sentence of an answer. Higher than
+# THRESHOLD: a sentence written from an abstract is close to it, and an unsupported one misleads
+# (research/check-and-ask.md).
+REFERENCE_SUPPORTS_FROM = 0.5
+# Up to this |DOC| a document is neutral on a reading (EvidenceSeeker).
+LEAST_DEGREE = 0.2
+
 # Labels in the order in which a reader should see them; refusals stand in this order too.
 WORST_FIRST = (
     Label.REFUTED,
@@ -88,7 +95,7 @@ _OF_REFUSAL: Mapping[Verdict, Label] = MappingProxyType(
 # ── A passage ────────────────────────────────────────────────────────────────────────────────────
 
 
-def weighed(evidence: Evidence) -> Evidence:
+def weigh(evidence: Evidence) -> Evidence:
     """Return the evidence with the probabilities that follow from all that is known of it.
 
     A witness lowers support, and so does the refusal of a trusted model; neither raises it. Only
@@ -139,7 +146,7 @@ def _refusal(opinion: Opinion | Failed | None) -> Verdict | None:
     return None if opinion.verdict in (Verdict.SUPPORTED, Verdict.UNUSABLE) else opinion.verdict
 
 
-def seconding(evidence: Evidence) -> Opinion | None:
+def supporting_opinion(evidence: Evidence) -> Opinion | None:
     """Return the opinion of a trusted model that finds support in the passage too."""
     opinion = evidence.opinion
     if not isinstance(opinion, Opinion) or not opinion.trust.refuses:
@@ -159,8 +166,8 @@ def refutes(evidence: Evidence) -> bool:
 
 def without(evidence: Evidence, *kinds: WitnessKind) -> Evidence:
     """Return the evidence as if nothing of these kinds had been seen."""
-    left = tuple(each for each in evidence.witnesses if each.kind not in kinds)
-    return evidence if left == evidence.witnesses else weighed(replace(evidence, witnesses=left))
+    left = tuple(witness for witness in evidence.witnesses if witness.kind not in kinds)
+    return evidence if left == evidence.witnesses else weigh(replace(evidence, witnesses=left))
 
 
 def has(evidence: Evidence, *effects: Effect) -> bool:
@@ -184,16 +191,16 @@ def deciding_evidence(
     That is the best supported passage or, if it is below the threshold, the one that contradicts
     most, if likely enough: then the best supported passage is often about something else.
     """
-    found = best(evidence)
-    if found is None or found.prob_supported >= threshold:
-        return found
-    against = denying(evidence)
-    return against if against and refutes(against) else found
+    supporting = best(evidence)
+    if supporting is None or supporting.prob_supported >= threshold:
+        return supporting
+    against = strongest_refutation(evidence)
+    return against if against and refutes(against) else supporting
 
 
-def denying(evidence: Sequence[Evidence]) -> Evidence | None:
+def strongest_refutation(evidence: Sequence[Evidence]) -> Evidence | None:
     """Return the evidence that contradicts most; None if none counts."""
-    counted = [each for each in evidence if counts_as_refutation(each, evidence)]
+    counted = [one for one in evidence if counts_as_refutation(one, evidence)]
     return max(counted, key=lambda e: e.prob_refuted, default=None)
 
 
@@ -201,25 +208,28 @@ def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> boo
     """Whether a contradiction counts: by the network alone, if no passage is near support."""
     if all(witness.kind is not WitnessKind.NETWORK for witness in evidence.witnesses):
         return True
-    read = [each.readout.network if each.readout else None for each in of_page]
-    alone = [e.score if own is None else own for e, own in zip(of_page, read, strict=True)]
-    return all(score < COUNTS_BELOW for score in alone)
+    for one in of_page:
+        network = one.readout.network if one.readout else None
+        if (one.score if network is None else network) >= COUNTS_BELOW:
+            return False
+    return True
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
     """Whether the unread rest of a page may change its verdict."""
-    found = best(evidence)
-    if found is None or is_sure(evidence, threshold):
+    supporting = best(evidence)
+    if supporting is None or is_sure(evidence, threshold):
         return False
-    return is_near(found, threshold) or any(map(refutes, evidence))
+    return is_near(supporting, threshold) or any(map(refutes, evidence))
 
 
 def is_sure(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
     """Whether a page supports the whole claim, whatever figures, names or clauses it lacks."""
-    found = best(evidence)
-    if found is None or has(found, Effect.CONTRADICTS):
+    supporting = best(evidence)
+    if supporting is None or has(supporting, Effect.CONTRADICTS):
         return False
-    return found.prob_supported >= max(SURE_OF_FIGURES if found.unstated else SURE, threshold)
+    sure = SURE_OF_FIGURES if supporting.unstated else SURE
+    return supporting.prob_supported >= max(sure, threshold)
 
 
 def label_of(
@@ -274,9 +284,11 @@ def group_label(
         return Label.UNCHECKED
     if Label.PARTLY_SUPPORTED in labels:
         return Label.PARTLY_SUPPORTED
-    return max(
-        results, key=lambda r: r.outcome.score if isinstance(r.outcome, Evidence) else -math.inf
-    ).label
+
+    def score(result: CitationResult) -> float:
+        return result.outcome.score if isinstance(result.outcome, Evidence) else -math.inf
+
+    return max(results, key=score).label
 
 
 def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:

@@ -142,7 +142,7 @@ class WithSecondOpinion:
         self.calls.unanswered.update(each.detail for each in failed)
         for n, opinion in zip(asked, opinions, strict=True):
             if opinion:
-                base[n] = decide.weighed(replace(base[n], opinion=opinion))
+                base[n] = decide.weigh(replace(base[n], opinion=opinion))
         return base
 
     def _judge_of(self, claim: Claim) -> Judge | Failed:

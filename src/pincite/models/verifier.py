@@ -8,12 +8,11 @@ its own; without it, they stay with the first.
 import hashlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -22,7 +21,8 @@ from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
-from pincite.judgement.contradictions import contradiction, of_another_time
+from pincite.judgement.comparable import is_of_another_time
+from pincite.judgement.contradictions import contradiction
 from pincite.judgement.force import weaker
 from pincite.judgement.scope import narrower
 from pincite.models import public, weights
@@ -65,7 +65,9 @@ COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two
 _STORED = "<f4"  # fixed byte order, so that the file is portable
 
 
+Pair: TypeAlias = tuple[Claim, Passage]
 TextPairs: TypeAlias = Sequence[tuple[str, str]]  # claim, passage
+Result = TypeVar("Result")
 Network: TypeAlias = Session | public.PublicNetwork | ChatNetwork
 
 
@@ -103,7 +105,7 @@ class CrossEncoderVerifier:
         if self._judged:
             self._judged.close()
 
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+    def verify(self, pairs: Sequence[Pair]) -> list[Evidence]:
         """Judge each pair, in order.
 
         A passage refutes a claim only with a witness: a contradiction found by a rule, or a network
@@ -113,10 +115,10 @@ class CrossEncoderVerifier:
         """
         return errors.verified(self._verified, pairs)
 
-    def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+    def _verified(self, pairs: Sequence[Pair]) -> list[Evidence]:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
-        seen = [
+        by_rule = [
             contradiction(
                 claim.text,
                 passage.text,
@@ -126,53 +128,51 @@ class CrossEncoderVerifier:
             )
             for claim, passage in pairs
         ]
-        features = weights.features(pairs, log_odds, seen)
+        support, refuted = self.calibration.scores(weights.features(pairs, log_odds, by_rule))
         n_gaps = np.array([max(0, len(passage.pieces) - 1) for _, passage in pairs])
-        support, refute = self.calibration.scores(features)
         support -= weights.OF_A_GAP * n_gaps
-        bounds = self.calibration.bounds(pairs)
-        contrary, places = self.contrary(pairs, log_odds, bounds)
-        found = [
+        _, places = self.contrary(pairs, log_odds, self.calibration.bounds(pairs))
+        evidence = [
             _evidence(
                 pair,
-                Readout(float(support[i]), sigmoid(float(refute[i])), float(log_odds[i, 0])),
-                seen[i] or (places[i] if contrary[i] >= bounds[i] else None),
+                Readout(float(support[i]), sigmoid(float(refuted[i])), float(log_odds[i, 0])),
+                by_rule[i] or places.get(i),
                 _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
         ]
+        quoted = self._quoted([claim.text for claim, _ in pairs], evidence)
         return [
-            replace(each, quote=each.quote and each.passage.within_a_piece(each.quote))
-            for each in self._quoted([claim.text for claim, _ in pairs], found)
+            replace(one, quote=one.quote and one.passage.within_a_piece(one.quote))
+            for one in quoted
         ]
 
-    def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
+    def _quoted(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Evidence]:
         """Replace the quotes of supporting evidence by those that the network prefers.
 
         Of the sentences that share most with the claim, the one with the largest sum of log-odds
         and shared words. Servers are not used for this, since they may charge.
         """
         if self._network.width == 1 or isinstance(self._network, ChatNetwork):
-            return list(found)
-        options = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
-        candidates = [(i, span) for i, spans in enumerate(options) for span in spans]
-        texts = [
-            replace(found[i].passage, text=span.of(found[i].passage.text)) for i, span in candidates
+            return list(evidence)
+        options = [
+            _quotable_sentences(claim, one) for claim, one in zip(claims, evidence, strict=True)
         ]
+        candidates = [(i, span) for i, spans in enumerate(options) for span in spans]
         odds = self.log_odds(
-            [(Claim("", claims[i]), p) for (i, _), p in zip(candidates, texts, strict=True)]
+            [(Claim("", claims[i]), _cut(evidence[i].passage, span)) for i, span in candidates]
         )
         odds_of = dict(zip(candidates, odds[:, 0], strict=True))
-        quoted = list(found)
-        for i, spans in enumerate(options):
-            if spans:
-                best = max(spans, key=lambda span: odds_of[i, span] + spans[span])
-                quote = wording.best_quote(claims[i], found[i].passage.text, best)
-                quoted[i] = replace(found[i], quote=quote)
+        quoted = list(evidence)
+        for i, values in enumerate(options):
+            if values:
+                best = max(values, key=lambda span: odds_of[i, span] + values[span])
+                quote = wording.best_quote(claims[i], evidence[i].passage.text, best)
+                quoted[i] = replace(evidence[i], quote=quote)
         return quoted
 
     def contrary(
-        self, pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, bounds: Floats
+        self, pairs: Sequence[Pair], log_odds: Floats, bounds: Floats
     ) -> tuple[Floats, dict[int, Span]]:
         """Return how surely the network alone reads each pair as a contradiction, and where.
 
@@ -184,28 +184,23 @@ class CrossEncoderVerifier:
         and of which one is most contrary alone. For 50 contradictions of SciFact, these two had a
         sentence of the rationale 40 times; the single most contrary sentence was one 31 times.
         """
-        found, places = weights.contrary(log_odds), dict[int, Span]()
-        for i in map(int, np.flatnonzero(found >= bounds)):
-            spans, closer = self._closer(pairs[i], SENTENCES)
-            best = max(log_odds[i, 0], closer[:, 0].max())
-            surer = weights.contrary(closer, np.full(len(closer), best))
-            found[i] = min(found[i], surer.max())
-            if found[i] >= bounds[i]:
-                alone = weights.contrary(self._closer(pairs[i], 1)[1])
-                of_one = [alone[n : n + SENTENCES].max() for n in range(len(spans))]
-                places[i] = spans[int((surer + of_one).argmax())]
-        return found, places
+        surety, places = weights.contrary(log_odds), dict[int, Span]()
+        for i in map(int, np.flatnonzero(surety >= bounds)):
+            claim, passage = pairs[i]
+            windows = _windows(passage.text, SENTENCES)
+            closer = self.log_odds([(claim, _cut(passage, window)) for window in windows])
+            support = max(log_odds[i, 0], closer[:, 0].max())
+            of_windows = weights.contrary(closer, np.full(len(closer), support))
+            surety[i] = min(surety[i], of_windows.max())
+            if surety[i] < bounds[i]:
+                continue
+            sentences = [(claim, _cut(passage, span)) for span in _windows(passage.text, 1)]
+            alone = weights.contrary(self.log_odds(sentences))
+            surest = [alone[n : n + SENTENCES].max() for n in range(len(windows))]
+            places[i] = windows[int((of_windows + surest).argmax())]
+        return surety, places
 
-    def _closer(self, pair: tuple[Claim, Passage], n: int) -> tuple[list[Span], Floats]:
-        """Judge all windows of `n` sentences, or the whole text if it is shorter."""
-        claim, passage = pair
-        spans = list(wording.sentences_of(passage.text)) or [Span(0, len(passage.text))]
-        last = spans[min(n, len(spans)) - 1 :]
-        spans = [Span(a.start, b.end) for a, b in zip(spans, last, strict=False)]
-        texts = [replace(passage, text=span.of(passage.text)) for span in spans]
-        return spans, self.log_odds([(claim, text) for text in texts])
-
-    def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
+    def seconds_a_pair(self, pairs: Sequence[Pair]) -> float:
         """Measure the network's time per pair; a server is not used."""
         if isinstance(self._network, ChatNetwork):
             return self._network.seconds
@@ -213,19 +208,20 @@ class CrossEncoderVerifier:
         self._run([(claim.text, passage.text) for claim, passage in pairs])
         return (time.perf_counter() - began) / max(1, len(pairs))
 
-    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+    def relevance(self, pairs: Sequence[Pair]) -> Floats:
         """Return how likely a passage bears on a question at all: log-odds, (n_pairs,).
 
         Supported or refuted against neutral; for a network with one logit, that logit.
         """
-        found = self.log_odds(pairs)
-        support, refuted = found[:, 0], found[:, 1]  # the latter against neutral, which is then 0
+        log_odds = self.log_odds(pairs)
+        support, refuted = log_odds[:, 0], log_odds[:, 1]
         if self._network.width == 1:
             return support
-        both: Floats = np.logaddexp(support + np.logaddexp(refuted, 0.0), refuted)
-        return both
+        # The latter is against neutral, whose log-odds are then 0.
+        either: Floats = np.logaddexp(support + np.logaddexp(refuted, 0.0), refuted)
+        return either
 
-    def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+    def log_odds(self, pairs: Sequence[Pair]) -> Floats:
         """Return the network's output as (n_pairs, 2): of support, and of refuted against neutral.
 
         For a network with one logit, (logit, 0). The claim comes without its context: on the
@@ -234,13 +230,8 @@ class CrossEncoderVerifier:
         """
         return self._odds(self._logits(pairs))
 
-    def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        rows = [
-            paraphrase.verifier_input(
-                claim.text, p.text.replace(GAP, "\n"), p.title, p.page, p.published, claim.about
-            )
-            for claim, p in pairs
-        ]
+    def _logits(self, pairs: Sequence[Pair]) -> Floats:
+        rows = [_network_input(pair) for pair in pairs]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
         return logits if rows else np.zeros((0, self._network.width), dtype=np.float32)
 
@@ -281,45 +272,70 @@ def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
     return public.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
 
 
-def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
+def _network_input(pair: Pair) -> tuple[str, str]:
+    """Return what the network reads: the claim and the passage, in the passage's words."""
+    claim, passage = pair
+    return paraphrase.verifier_input(
+        claim.text,
+        passage.text.replace(GAP, "\n"),
+        passage.title,
+        passage.page,
+        passage.published,
+        claim.about,
+    )
+
+
+def _cut(passage: Passage, span: Span) -> Passage:
+    return replace(passage, text=span.of(passage.text))
+
+
+def _windows(text: str, n: int) -> list[Span]:
+    """Return all windows of `n` sentences, or the whole text if it has fewer."""
+    sentences = wording.sentences_of(text) or (Span(0, len(text)),)
+    ends = sentences[min(n, len(sentences)) - 1 :]
+    return [Span(first.start, last.end) for first, last in zip(sentences, ends, strict=False)]
+
+
+def _quotable_sentences(claim: str, evidence: Evidence) -> dict[Span, float]:
     """Return the candidate sentences for the quote, with the value of their words.
 
     Empty if the passage does not support the claim, or a sentence has all of its words.
     """
-    text = evidence.passage.text
-    if evidence.prob_supported < QUOTED_FROM or decide.has(
-        evidence, Effect.CONTRADICTS, Effect.LIMITS
-    ):
+    text, title = evidence.passage.text, evidence.passage.title
+    if evidence.prob_supported < QUOTED_FROM:
         return {}
-    across = not common(claim, text)
-    options = wording.quotable(claim, text)
-    if across:  # its title is a short sentence to a network
-        options = tuple(o for o in options if o[0].of(text) != evidence.passage.title)
-    options = options[: QUOTABLE_ACROSS if across else QUOTABLE]
-    if not options or not wording.missing_words(claim, options[0][0].of(text)):
+    if decide.has(evidence, Effect.CONTRADICTS, Effect.LIMITS):
         return {}
-    most = options[0][1] or 1.0
-    return {
-        span: SHARED * shares / most + FIRST * (not n and not across)
-        for n, (span, shares) in enumerate(options)
-    }
+    sentences = wording.quotable(claim, text)
+    if common(claim, text):
+        sentences, first = sentences[:QUOTABLE], FIRST
+    else:  # its title is a short sentence to a network
+        untitled = [one for one in sentences if one[0].of(text) != title]
+        sentences, first = tuple(untitled[:QUOTABLE_ACROSS]), 0.0
+    if not sentences or not wording.missing_words(claim, sentences[0][0].of(text)):
+        return {}
+    most = sentences[0][1] or 1.0
+    values = {span: SHARED * share / most for span, share in sentences}
+    values[sentences[0][0]] += first
+    return values
 
 
-def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[str, ...]:
+def _unsupported(pair: Pair, odds: Floats) -> tuple[str, ...]:
     """Return the claim's words that a token-level network finds unsupported, if any."""
     if not len(odds):
         return ()
-    claim, p = pair[0].text, pair[1]
-    fields = p.text, p.title, p.page, p.published, pair[0].about
-    read, _ = paraphrase.verifier_input(claim, *fields)
-    words = re.findall(r"\S+", read)[: len(odds)]
-    marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
-    runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
-    return tuple(one.rstrip(".,;:") for one in runs if one in claim)[:MAX_NAMED]
+    claim, _ = _network_input(pair)
+    words = re.findall(r"\S+", claim)[: len(odds)]
+    runs, doubted = list[str](), False
+    for word, odd in zip(words, odds, strict=False):
+        if odd > 0:
+            runs.append(f"{runs.pop()} {word}" if doubted else word)
+        doubted = odd > 0
+    return tuple(run.rstrip(".,;:") for run in runs if run in pair[0].text)[:MAX_NAMED]
 
 
 def _evidence(
-    pair: tuple[Claim, Passage],
+    pair: Pair,
     readout: Readout,
     contrary: Witness | Span | None,
     unsupported: tuple[str, ...],
@@ -327,23 +343,9 @@ def _evidence(
     """Build the evidence. `contrary`: found by a rule, or the sentences that the network reads."""
     claim, passage = pair
     witnesses, quote = _witnesses(claim, passage, readout, contrary)
-    unstated, unnamed = lacking(claim, passage, witnesses)
-    times = paraphrase.stated_times(passage.text, claim.text, passage.published)
-    meant = [
-        Note("relative_time", {"words": each.span.of(passage.text), "date": each.date})
-        for each in times
-    ]
     quote = quote or wording.best_quote(claim.text, passage.text)
-    meant += [
-        Note("worked_out", {"words": change.words, "how": other.words})
-        for change, other in dict(agreeing(claim.text, passage.text)).items()
-    ]
-    meant += [
-        Note("referent", {"words": each.span.of(passage.text), "name": each.name})
-        for each in referents_in(passage.text, passage.page)
-        if quote and each.name and quote.overlaps(each.span) and names.is_in(each.name, claim.text)
-    ]
-    return decide.weighed(
+    unstated, unnamed = lacking(claim, passage, witnesses)
+    return decide.weigh(
         Evidence(
             passage,
             prob_supported=0.0,
@@ -356,32 +358,49 @@ def _evidence(
             unstated=unstated,
             unnamed=unnamed,
             unsupported=unsupported,
-            notes=tuple(meant),
+            notes=tuple(_notes(claim.text, passage, quote)),
         )
     )
+
+
+def _notes(claim: str, passage: Passage, quote: Span | None) -> Iterator[Note]:
+    """Yield what the passage's dates, figures and pronouns mean, where the claim states it."""
+    for meant in paraphrase.stated_times(passage.text, claim, passage.published):
+        words = meant.span.of(passage.text)
+        yield Note("relative_time", {"words": words, "date": meant.date})
+    for change, other in dict(agreeing(claim, passage.text)).items():
+        yield Note("worked_out", {"words": change.words, "how": other.words})
+    for referent in referents_in(passage.text, passage.page) if quote else ():
+        is_quoted = quote is not None and quote.overlaps(referent.span)
+        if is_quoted and referent.name and names.is_in(referent.name, claim):
+            words = referent.span.of(passage.text)
+            yield Note("referent", {"words": words, "name": referent.name})
 
 
 def _witnesses(
     claim: Claim, passage: Passage, readout: Readout, contrary: Witness | Span | None
 ) -> tuple[tuple[Witness, ...], Span | None]:
     """Return what a reader can see for or against support, and the sentence that shows it."""
-    is_scan, supported = passage.recognised is not None, sigmoid(readout.support)
+    is_scan = passage.recognised is not None
     if isinstance(contrary, Witness):
         return (replace(contrary, kind=MISREAD) if is_scan else contrary,), contrary.sentence
-    found: list[Witness] = []
-    if contrary and _counts(claim, passage, contrary) and not is_scan:
-        found.append(Witness(WitnessKind.NETWORK, sentence=contrary))
-    if supported >= QUOTED_FROM:
-        known = passage.about, passage.page
-        limit = weaker(claim.text, passage.text, *known, claim.own, passage.voice)
-        other = value_of_another(claim.text, passage.text)
-        said = said_by_another(claim.text, passage)
-        less = narrower(claim.text, passage.text, passage.page, claim.title)
-        found += filter(None, (limit, other, said, misattribution(claim, passage), less))
-    return tuple(found), next((each.sentence for each in found if each.sentence), None)
+    witnesses: list[Witness | None] = []
+    if contrary and not is_scan and _counts(claim, passage, contrary):
+        witnesses.append(Witness(WitnessKind.NETWORK, sentence=contrary))
+    if sigmoid(readout.support) >= QUOTED_FROM:
+        about, page, voice = passage.about, passage.page, passage.voice
+        witnesses += [
+            weaker(claim.text, passage.text, about, page, claim.own, voice),
+            value_of_another(claim.text, passage.text),
+            said_by_another(claim.text, passage),
+            misattribution(claim, passage),
+            narrower(claim.text, passage.text, page, claim.title),
+        ]
+    seen = tuple(witness for witness in witnesses if witness)
+    return seen, next((witness.sentence for witness in seen if witness.sentence), None)
 
 
-def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
+def _counts(claim: Claim, passage: Passage, contrary: Span) -> bool:
     """Whether a contradiction read by the network alone counts.
 
     Not in a table, where a rule looks up row and column. Not if a sentence has the claim's figures
@@ -391,39 +410,44 @@ def _counts(stated: Claim, passage: Passage, contrary: Span) -> bool:
     another topic, as far as words tell: across languages they do not, and the calibration has a
     bound of its own.
     """
-    claim = stated.text
-    if tables.rows_of(contrary.of(passage.text)) or agreeing(claim, passage.text):
+    text, sentence = claim.text, contrary.of(passage.text)
+    if tables.rows_of(sentence) or agreeing(text, passage.text):
         return False
-    sentence = contrary.of(passage.text)
-    figures = [value for value in values_of(claim) if not value.weak]
+    is_complete = not quantities.unstated(text, sentence)
+    figures = [value for value in values_of(text) if not value.weak]
     rivals = [v for v in values_of(sentence) for f in figures[:1] if quantities.conflict(v, f)]
-    same = len([*figures, *rivals]) > 1 and not quantities.unstated(claim, sentence)
-    compared = antonyms.compare(claim, sentence)
-    agrees = compared and compared[2] and not quantities.unstated(claim, sentence)
-    opposite = (compared and not compared.agrees) or antonyms.contrasts(claim, sentence)
-    if same or agrees or (opposite and of_another_time(claim, sentence)):
+    if is_complete and len(figures) + len(rivals) > 1:
         return False
-    words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")
-    return words <= ON_TOPIC or weights.is_across(stated, passage)
+    compared = antonyms.compare(text, sentence)
+    agrees = compared is not None and compared.agrees
+    if agrees and is_complete:
+        return False
+    is_opposite = (compared is not None and not agrees) or antonyms.contrasts(text, sentence)
+    if is_opposite and is_of_another_time(text, sentence):
+        return False
+    missing = wording.missing_words(text, f"{passage.about}\n{passage.text}")
+    return missing <= ON_TOPIC or weights.is_across(claim, passage)
 
 
 def lacking(
-    stated: Claim, passage: Passage, witnesses: Sequence[Witness] = ()
+    claim: Claim, passage: Passage, witnesses: Sequence[Witness] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the claim's figures and names that the passage lacks, except those in `witnesses`.
 
     Words that another reference is cited for are left out.
     """
-    claim = stated.text
-    own = stated.own.of(claim) if stated.own else claim
+    text = claim.text
+    own = claim.own.of(text) if claim.own else text
     source = f"{passage.about}\n{passage.text}"
     shown = "\n".join(w.claim for w in witnesses if w.kind.effect is Effect.CONTRADICTS)
-    unstated = tables.unstated(claim, source, (stated.language, None))
-    absent = [v for v in unstated if v.span.of(claim) not in shown and v.span.of(claim) in own]
-    listed = tuple(quantities.with_hedge(claim, value) for value in absent[:MAX_NAMED])
-    missing = names.missing(claim, source, stated.language)
-    unnamed = [name for name in missing if name not in shown and name in own]
-    return listed, tuple(names.whole(claim, unnamed)[:MAX_NAMED])
+    figures = [
+        quantities.with_hedge(text, value)
+        for value in tables.unstated(text, source, (claim.language, None))
+        if value.span.of(text) not in shown and value.span.of(text) in own
+    ]
+    missing = names.missing(text, source, claim.language)
+    unnamed = names.whole(text, [name for name in missing if name not in shown and name in own])
+    return tuple(figures[:MAX_NAMED]), tuple(unnamed[:MAX_NAMED])
 
 
 class LogitCache(CacheFile):
@@ -460,11 +484,6 @@ class LogitCache(CacheFile):
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-# ── Two networks, by language ────────────────────────────────────────────────────────────────────
-
-Pair = tuple[Claim, Passage]
-
-
 class RoutedVerifier:
     """A `Verifier` of one network for some languages, and another one for others."""
 
@@ -481,7 +500,7 @@ class RoutedVerifier:
         The latter is loaded for the first such pair. `threads`, `judged`: as of `first`.
         """
         self.first = first
-        self._how: dict[str, Any] = {"threads": threads, "judged": judged}
+        self._threads, self._judged = threads, judged
         more = languages_of(other) if other else frozenset[str]()
         # A network whose card names no languages is still to be measured, by itself.
         self._more = more - first.languages if first.languages else frozenset[str]()
@@ -503,7 +522,7 @@ class RoutedVerifier:
     @cached_property
     def other(self) -> CrossEncoderVerifier:
         assert self._folder
-        return CrossEncoderVerifier(self._folder, **self._how)
+        return CrossEncoderVerifier(self._folder, threads=self._threads, judged=self._judged)
 
     def close(self) -> None:
         self.first.close()
@@ -517,44 +536,47 @@ class RoutedVerifier:
         """
         if not self._folder:
             return False
-        mine = identify(claim.text, claim.language)
-        if mine and mine not in self.first.languages:
+        language = identify(claim.text, claim.language)
+        if language and language not in self.first.languages:
             return True
         return (passage.language or identify(passage.text)) in self._more
 
     def verify(self, pairs: Sequence[Pair]) -> list[Evidence]:
         """Judge each pair, in order; see `CrossEncoderVerifier.verify`."""
 
-        def judged(verifier: CrossEncoderVerifier, some: Sequence[Pair]) -> list[Evidence]:
-            found = verifier.verify(some)
+        def judge(verifier: CrossEncoderVerifier, some: Sequence[Pair]) -> list[Evidence]:
+            evidence = verifier.verify(some)
             if verifier is self.first:
-                return found
-            return [replace(each, verifier=verifier.fingerprint) for each in found]
+                return evidence
+            return [replace(one, verifier=verifier.fingerprint) for one in evidence]
 
-        return self._by_language(judged, pairs)
+        return self._by_language(judge, pairs)
 
     def log_odds(self, pairs: Sequence[Pair]) -> Floats:
         """Return (n_pairs, 2); see `CrossEncoderVerifier.log_odds`."""
-        found = self._by_language(CrossEncoderVerifier.log_odds, pairs)
-        return np.array(found, dtype=np.float32).reshape(-1, 2)
+        rows = self._by_language(lambda verifier, some: list(verifier.log_odds(some)), pairs)
+        return np.array(rows, dtype=np.float32).reshape(-1, 2)
 
     def relevance(self, pairs: Sequence[Pair]) -> Floats:
         """Return (n_pairs,); see `CrossEncoderVerifier.relevance`."""
-        found = self._by_language(CrossEncoderVerifier.relevance, pairs)
-        return np.array(found, dtype=np.float32)
+        rows = self._by_language(lambda verifier, some: list(verifier.relevance(some)), pairs)
+        return np.array(rows, dtype=np.float32)
 
     def seconds_a_pair(self, pairs: Sequence[Pair]) -> float:
         """Measure the first network's time per pair; both have the same depth and width."""
         return self.first.seconds_a_pair(pairs)
 
     def _by_language(
-        self, judge: Callable[[CrossEncoderVerifier, Sequence[Pair]], Any], pairs: Sequence[Pair]
-    ) -> list[Any]:
-        to_other = [self.is_for_other(*pair) for pair in pairs]
-        found = dict[int, Any]()
-        for is_other in (False, True):
-            places = [n for n, other in enumerate(to_other) if other is is_other]
-            if places:  # else the other network need not be loaded
-                verifier = self.other if is_other else self.first
-                found |= zip(places, judge(verifier, [pairs[n] for n in places]), strict=True)
-        return [found[n] for n in range(len(pairs))]
+        self,
+        judge: Callable[[CrossEncoderVerifier, Sequence[Pair]], Sequence[Result]],
+        pairs: Sequence[Pair],
+    ) -> list[Result]:
+        """Give each pair to the network of its language; results are in the order of the pairs."""
+        of_first = [n for n, pair in enumerate(pairs) if not self.is_for_other(*pair)]
+        of_other = sorted({*range(len(pairs))}.difference(of_first))
+        results: dict[int, Result] = {}
+        if of_first:
+            results |= zip(of_first, judge(self.first, [pairs[n] for n in of_first]), strict=True)
+        if of_other:  # else the other network need not be loaded
+            results |= zip(of_other, judge(self.other, [pairs[n] for n in of_other]), strict=True)
+        return [results[n] for n in range(len(pairs))]

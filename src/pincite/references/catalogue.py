@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from pincite.durable import data_path
 from pincite.errors import CorpusError, FetchError
-from pincite.judgement.references import Retraction, retraction_of
+from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
 from pincite.references.matching import key_of, words_of
 from pincite.retrieval.filters import SEPARATOR

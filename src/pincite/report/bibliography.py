@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from pincite import errors
 from pincite.documents.dates import iso_date, stated_date
-from pincite.judgement.references import Retraction
+from pincite.judgement.retraction import Retraction
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.hosts import without_folder
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pincite.errors import ConfigError, FetchError
-from pincite.judgement.confirmation import THRESHOLD, StatementType
+from pincite.judgement.decide import LEAST_DEGREE, REFERENCE_SUPPORTS_FROM
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
-from pincite.judgement.references import SUPPORTED_FROM
 from pincite.llm import chat
 from pincite.llm.calls import Budget, check_url
 from pincite.llm.chat import Dialect, GuidanceKind, check_guidance
@@ -29,6 +28,7 @@ from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings import schema
 from pincite.settings.schema import PATH, Range, Share
 from pincite.text.hosts import host_of
+from pincite.types import StatementType
 from pincite.web.addresses import PORTS, WAYBACK_API, WAYBACK_PAUSE, WebRules, private_host
 
 # Personal addresses and local paths: never in a report, which others may read.
@@ -161,7 +161,7 @@ class CheckSettings:
     window_size: Annotated[int, Range(0), "With windows: sentences on either side."] = 3
     ignore_statement_types: Annotated[Texts, "Types of readings not to judge."] = ("normative",)
     threshold: Annotated[float, Range(0, 1, "[)"), "Ignore evidence weaker than this, 0 to 1."] = (
-        THRESHOLD
+        LEAST_DEGREE
     )
     count_copies: Annotated[bool, "Count copies and overlapping windows separately."] = False
     probabilities: Annotated[Probabilities, "Source of a model's probabilities."] = "logprobs"
@@ -245,7 +245,9 @@ class AskSettings:
     least_relevance: Annotated[float, "Minimum log-odds of the best document."] = LEAST_RELEVANCE
     least_answer: Annotated[float, "Minimum log-odds of a quoted sentence."] = LEAST_ANSWER
     include_retracted: Annotated[bool, "Use retracted papers too, marked as such."] = False
-    supported_from: Annotated[Share, "Minimum probability for “supported”."] = SUPPORTED_FROM
+    supported_from: Annotated[Share, "Minimum probability for “supported”."] = (
+        REFERENCE_SUPPORTS_FROM
+    )
     uncited: Annotated[
         Literal["label", "neighbour"],
         "Sentences without a reference: label them, or use the neighbour's, as Verif.ai does.",

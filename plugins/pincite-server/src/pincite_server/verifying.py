@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pincite.corpus.protocol import Address
 from pincite.errors import InputError, attempted
-from pincite.judgement.aggregation import precisions
+from pincite.judgement.findings import flag_precisions
 from pincite.report import cells
 from pincite.settings import Settings
 from pincite.types import (
@@ -137,7 +137,7 @@ def _precision(article: Article, pipeline: VerifyPipeline) -> dict[str, Sequence
     verifier = pipeline.verifier if is_read(article.language) else None
     calibration = getattr(verifier, "calibration", None)
     return {
-        f"{threshold:.2f}": precisions(calibration.rates_at(threshold)) if calibration else ()
+        f"{threshold:.2f}": flag_precisions(calibration.rates_at(threshold)) if calibration else ()
         for threshold in THRESHOLDS
     }
 
@@ -204,7 +204,8 @@ def _quoted_documents(
     ]
     of_citations = [read.get(passage.doc_id) for passage in passages]
     suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
-    found = filter(None, [*of_citations, *pipeline.documents(suggested)])
+    of_suggestions = pipeline.better.documents(suggested) if pipeline.better else []
+    found = filter(None, [*of_citations, *of_suggestions])
     return list({document.doc_id: document for document in found}.values())
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from pincite import codec
 from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, InputError
-from pincite.judgement.confirmation import StatementType
 from pincite.settings import Settings
+from pincite.types import StatementType
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
 from pincite.verbs.check.speakers import Occasion

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from support.articles import parse_article
 
-from pincite.judgement.aggregation import relabel
+from pincite.judgement.findings import relabel
 from pincite.settings import Settings
 from pincite.types import Label
 from pincite.verbs.verify import build

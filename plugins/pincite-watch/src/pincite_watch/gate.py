@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pincite.judgement import decide
-from pincite.judgement.references import Retraction, is_retracted_title, retraction_of
+from pincite.judgement.retraction import Retraction, is_retracted_title, retraction_of
 from pincite.notes import Note, Value
 from pincite.text.clauses import clauses
 from pincite.text.quantities import values

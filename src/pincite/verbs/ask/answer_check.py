@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pincite import errors
+from pincite.judgement.decide import REFERENCE_SUPPORTS_FROM
 from pincite.judgement.references import (
-    SUPPORTED_FROM,
     ReferenceVerdict,
-    Retraction,
     Standing,
     Support,
     standing,
     support_of,
 )
+from pincite.judgement.retraction import Retraction
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written
@@ -46,7 +46,7 @@ class AnswerChecker:
 
     verifier: Verifier
     languages: frozenset[str] = frozenset({"en"})
-    supported_from: float = SUPPORTED_FROM
+    supported_from: float = REFERENCE_SUPPORTS_FROM
     read: int = cascade.READ
     neighbours: bool = False  # whether uncited sentences inherit their neighbour's references
     # Verdicts by text and ref_id.

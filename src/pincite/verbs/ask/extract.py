@@ -10,7 +10,7 @@ from typing import Any
 
 from pincite import errors
 from pincite.documents.papers import in_own_words
-from pincite.judgement.references import Retraction
+from pincite.judgement.retraction import Retraction
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER, LEAST_RELEVANCE
 from pincite.text import words as wording

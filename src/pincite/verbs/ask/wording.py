@@ -6,13 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from pincite.judgement.references import (
-    ReferenceVerdict,
-    Retraction,
-    Standing,
-    Support,
-    is_retracted_title,
-)
+from pincite.judgement.references import ReferenceVerdict, Standing, Support
+from pincite.judgement.retraction import Retraction, is_retracted_title
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report import bibliography
 from pincite.report.cells import Look, called, n_of, one_line

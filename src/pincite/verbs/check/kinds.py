@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.finite import finite_verb, is_plural
 from pincite.text.german import INDICATIVE, main_clause, main_order
 from pincite.text.languages import NEGATIONS, identify
-from pincite.types import Span
+from pincite.types import Span, StatementType
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 MARKS = ' \t\n“”"„.;'

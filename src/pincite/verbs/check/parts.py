@@ -5,17 +5,18 @@ condition or a negation governs is no part: "if A, B" states neither A nor B.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
 from functools import partial
-from typing import TypeAlias
 
-from pincite.judgement.confirmation import StatementType
 from pincite.text import syntax, words_of
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas
 from pincite.text.german import main_clause, main_order
+from pincite.types import StatementType
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of, negation
 
 # Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
@@ -23,12 +24,15 @@ _BESIDE = re.compile(
     r"(?:, (?:and|but|so|which)|[;:.]) "
     r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
 )
+# Where one half may end and the other begin, if both are sentences.
 _BARE_AND = re.compile(r",?\s+(?:and|but)\s+")
 _UND = re.compile(r",? (?:und|aber) |; ")
+# By a German pronoun, the articles of the nouns that it may stand for.
 _GENDERS = {"er": "der|den|dem", "sie": "die", "es": "das"}
 _IT_RAINS = re.compile(r"(?i:es) (?:regne|schnei|g[ia]b)")
 _PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
 _QUOTE = re.compile(r"[“\"]")
+# What these govern is not stated: "if A, B" states neither.
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest|wenn|falls|würden?)\b",
     re.I,
@@ -38,28 +42,30 @@ _NOT = re.compile(
 )
 _JOINED = "although|even though|though|whereas"
 _CONCEDED = re.compile(rf"\b(?:{_JOINED}|while|obwohl|während)\b", re.IGNORECASE)
+# "A because B", "A although B", and the same with the reason first.
 _REASONS = {
     "en": (
         re.compile(
-            r"(?P<a>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
-            rf"|,? (?:{_JOINED}|while)) (?!of\b)(?P<b>.+)"
+            r"(?P<main>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
+            rf"|,? (?:{_JOINED}|while)) (?!of\b)(?P<reason>.+)"
         ),
-        re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<b>[^,]+), (?P<a>.+)"),
+        re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<reason>[^,]+), (?P<main>.+)"),
     ),
     "de": (
-        re.compile(r"(?P<a>[^,]+), (?:weil|obwohl|da|während) (?P<b>[^,]+)"),
-        re.compile(r"(?:Weil|Obwohl|Da|Während) (?P<b>[^,]+), (?P<a>[^,]+)"),
+        re.compile(r"(?P<main>[^,]+), (?:weil|obwohl|da|während) (?P<reason>[^,]+)"),
+        re.compile(r"(?:Weil|Obwohl|Da|Während) (?P<reason>[^,]+), (?P<main>[^,]+)"),
     ),
 }
+# "It is simply not true that …": a verdict on what follows.
 _VERDICT = {
     "en": re.compile(
         r"It (?:is|was)(?: \w+ly| just)*(?P<no> not| never)?(?: \w+ly)* "
         r"(?P<what>true|false|untrue|a myth|a lie|a fact|the case|correct|incorrect)"
-        r" that (?P<b>.+)"
+        r" that (?P<content>.+)"
     ),
     "de": re.compile(
         r"Es (?:ist|stimmt|trifft)(?P<no> nicht)?"
-        r"(?: zu| (?P<what>wahr|unwahr|eine Lüge|ein Mythos))?, dass (?P<b>.+)"
+        r"(?: zu| (?P<what>wahr|unwahr|eine Lüge|ein Mythos))?, dass (?P<content>.+)"
     ),
 }
 _FALSE = {"false", "untrue", "a myth", "a lie", "incorrect", "unwahr", "eine Lüge", "ein Mythos"}
@@ -67,21 +73,39 @@ _FALSE = {"false", "untrue", "a myth", "a lie", "incorrect", "unwahr", "eine Lü
 _VALUED_FACT = re.compile(
     r"It (?:is|was)(?: \w+)? (?:a (?:scandal|shame|pity|disgrace|mistake|tragedy|blessing|relief)"
     r"|scandalous|shameful|disgraceful|outrageous|regrettable|unfair|unjust|wrong|sad|good|bad"
-    r"|unacceptable|deplorable|wonderful|terrible|appalling) that (?P<b>.+)"
+    r"|unacceptable|deplorable|wonderful|terrible|appalling) that (?P<fact>.+)"
 )
 _VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing", "feelings"))
-_FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<b>.+)")
+_FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<fact>.+)")
 _VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
-_TIMED = re.compile(r"(?P<a>.+?),? (?:since|when|after|before) (?P<b>.+)")
+# "X fell since Y opened", and the same with the background first.
+_TIMED = re.compile(r"(?P<main>.+?),? (?:since|when|after|before) (?P<background>.+)")
 _TIMED_FIRST = re.compile(r"(?:Since|When|After|Before) (.+)")
-_OTHERS = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
+_PRONOUN_WITHIN = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
 _AND_IT = re.compile(r"(.+?), and ((?:it|they|he|she)\b .+)")
-_ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<b>.+)")
-_NEITHER = re.compile(r"Neither (?P<a>[^,]+?) nor (?P<b>[^,]+)")
+_ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<fact>.+)")
+_NEITHER = re.compile(r"Neither (?P<one>[^,]+?) nor (?P<other>[^,]+)")
 _OBJECTS = frozenset("it them him us me".split())  # "the mayor sold it"
 _EXPLETIVE = frozenset("rain snow turn seem appear take happen become get follow".split())
 _NO_OTHER_THING = syntax.PREPOSITIONS | {month.lower() for month in MONTHS}
+_INNER = syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}  # words within a phrase
 _BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
+# Places at which a clause begins that must be a part of its own.
+_CLAUSE_BEGINS = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")
+
+
+class _Cover(Enum):
+    """What the parts that a rule finds say of the whole text."""
+
+    SOME = auto()
+    ALL = auto()  # the text holds if and only if each part does
+    MAIN = auto()  # the first part is what is said, the others are its background
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    find: Callable[[str], list[str]]
+    cover: _Cover = _Cover.SOME
 
 
 def parts(text: str, language: str = "en") -> list[str]:
@@ -92,13 +116,14 @@ def parts(text: str, language: str = "en") -> list[str]:
     """
     if len(text) > LONGEST:
         return []
-    if (said := ascription(text, language)) is not None:
-        name = _without_pronoun if language == "en" else _resolve_german
-        content = name(said.content, said.speaker) if said.content else None
-        if content and said.denied:
-            content = negation(content, language)
-        return [content] if content else []
-    return _apply_rules(text, language)[0]
+    said = ascription(text, language)
+    if said is None:
+        return _split(text, language)[0]
+    resolve = _without_pronoun if language == "en" else _resolve_german
+    content = resolve(said.content, said.speaker) if said.content else None
+    if content and said.denied:
+        content = negation(content, language)
+    return [content] if content else []
 
 
 def conjuncts(text: str, language: str = "en") -> list[str]:
@@ -108,35 +133,39 @@ def conjuncts(text: str, language: str = "en") -> list[str]:
     """
     if len(text) > LONGEST or ascription(text, language) is not None:
         return []
-    found, rule = _apply_rules(text, language)
-    if rule is _background:
+    found, cover = _split(text, language)
+    if cover is _Cover.MAIN:
         return found[:1]
-    n_clauses = len(_PIECES.findall(text))
-    return found if rule in _EXHAUSTIVE and len(found) > max(1, n_clauses) else []
+    n_clauses = len(_CLAUSE_BEGINS.findall(text))
+    is_complete = cover is _Cover.ALL and len(found) > max(1, n_clauses)
+    return found if is_complete else []
 
 
-def _apply_rules(text: str, language: str) -> tuple[list[str], "_Rule | None"]:
-    """Return the parts that the first rule finds which finds any, and that rule."""
+def _split(text: str, language: str) -> tuple[list[str], _Cover]:
+    """Return the parts of a text by the first rule that finds some, and what they cover."""
     bare = text.strip(MARKS) if text.count('"') % 2 == 0 else text
     for rule in _RULES.get(language, ()):
-        if found := rule(bare):
-            return found, rule
-    return [], None
+        if found := rule.find(bare):
+            return found, rule.cover
+    return [], _Cover.SOME
 
 
 def _verdict(text: str, language: str = "en") -> list[str]:
     """“It is not true that Y” says that Y is not so."""
     match = _VERDICT[language].fullmatch(text)
-    content = match and (match["b"] if language == "en" else main_order(match["b"]))
-    if match is None or not content:
+    if match is None:
         return []
-    false = match["what"] in _FALSE
-    return [negation(_sentence(content), language) if false != bool(match["no"]) else content]
+    content = match["content"] if language == "en" else main_order(match["content"])
+    is_affirmed = (match["what"] in _FALSE) == bool(match["no"])
+    if not content or is_affirmed:
+        return [content] if content else []
+    return [negation(_capitalised(content), language)]
 
 
 def _valued_fact(text: str) -> list[str]:
+    """“It is a scandal that Y” and “Sadly, Y” state that Y."""
     match = _VALUED_FACT.fullmatch(text) or _FEELING.fullmatch(text)
-    return [match["b"]] if match and finite_verb(match["b"]) else []
+    return [match["fact"]] if match and finite_verb(match["fact"]) else []
 
 
 def _reason(text: str, language: str = "en") -> list[str]:
@@ -145,22 +174,22 @@ def _reason(text: str, language: str = "en") -> list[str]:
     match = next(filter(None, matches), None)
     if match is None or _CONDITION.search(text):
         return []
-    main, reason = match.group("a", "b")
+    main, reason = match["main"], match["reason"]
+    is_main_first = match.start("main") == 0
     resolve: Callable[[str, str], str | None] = _resolve_pronoun
     if language == "de":
-        main = main if match.start("a") == 0 else main_order(main)
-        reason, resolve = main_order(reason), _resolve_german
+        resolve, reason = _resolve_german, main_order(reason)
+        main = main if is_main_first else main_order(main)
     if _NOT.search(main) and not _CONCEDED.search(text):
         return []  # "not because": which is denied?
     is_valued = kind_of(main, language) is StatementType.NORMATIVE
-    stated = [None if is_valued else resolve(main, reason), resolve(reason, main)]
-    if match.start("a") > 0:
-        stated.reverse()
+    own = None if is_valued else resolve(main, reason)
+    stated = [own, resolve(reason, main)] if is_main_first else [resolve(reason, main), own]
     return [clause for clause in stated if clause]
 
 
 def _resolve_pronoun(clause: str, other: str) -> str | None:
-    """A clause whose "it" is replaced by what the other clause names; None if that is unclear."""
+    """Replace an opening "it" by what the other clause names; None if that is unclear."""
     if finite_verb(clause) is None:
         return None
     verb = finite_verb(other)
@@ -170,40 +199,18 @@ def _resolve_pronoun(clause: str, other: str) -> str | None:
     return _without_pronoun(clause, name)
 
 
-def _resolve_german(clause: str, other: str) -> str:
-    """A clause whose “es” is what alone in the other clause has this gender; "" if unclear."""
-    pronoun, _, rest = clause.partition(" ")
-    article = _GENDERS.get(pronoun.lower())
-    if article is None or _IT_RAINS.match(clause):
-        return clause
-    nouns = re.findall(rf"\b(?i:{article}) (\S+)", other)
-    if not nouns and other.istitle():
-        return f"{other} {rest}"
-    return f"{article[:3]} {nouns[0]} {rest}" if len(nouns) == 1 else ""
-
-
-def _german_halves(text: str) -> list[str]:
-    """“X wurde A und tat B” and “X tat A, und Y tat B” as two statements, or the fact of them."""
-    for match in () if _CONDITION.search(text) or _QUOTE.search(text) else _UND.finditer(text):
-        first = text[: match.start()]
-        left = main_clause(first)
-        if left and not left.tail and (second := left.shared(text[match.end() :])):
-            halves = [first, second]
-            facts = [x for x in halves if kind_of(x, "de") is StatementType.DESCRIPTIVE]
-            return facts or halves
-    return []
-
-
 def _without_pronoun(clause: str, name: str) -> str | None:
     """Replace an opening "it", "they" or "he" by the name; None if it means something else."""
     if not _PRONOUN.match(clause):
         return clause
     pronoun, _, rest = clause.partition(" ")
     words = name.lower().split()
-    unclear = not words or syntax.PREPOSITIONS.intersection(words) or len(words) > 5
-    last = words[-1] if words else ""  # "Holm has", "Berg falsely"
-    if unclear or words[0] in syntax.PRONOUNS or last in syntax.AUXILIARIES or last.endswith("ly"):
+    if not words or len(words) > 5 or words[0] in syntax.PRONOUNS:
         return None
+    if syntax.PREPOSITIONS.intersection(words):
+        return None
+    if words[-1] in syntax.AUXILIARIES or words[-1].endswith("ly"):
+        return None  # "Holm has", "Berg falsely"
     if pronoun.lower() in ("he", "she") and not name[:1].isupper():
         return None
     fits = name.istitle() or is_plural(name) == (pronoun.lower() == "they")
@@ -219,13 +226,15 @@ def _fact_beside_opinion(text: str) -> list[str]:
         has_subject = finite_verb(right) is not None and "which" not in match[0]
         if not has_subject:
             right = f"It {right}"
-        kinds = (kind_of(left), kind_of(right))
-        if set(kinds) != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
+        is_left = kind_of(left) is StatementType.DESCRIPTIVE
+        fact, opinion = (left, right) if is_left else (right, left)
+        if kind_of(fact) is not StatementType.DESCRIPTIVE:
             continue
-        is_left = kinds[0] is StatementType.DESCRIPTIVE
+        if kind_of(opinion) is not StatementType.NORMATIVE:
+            continue
         if finite_verb(left) and finite_verb(right) and (has_subject or is_left):
-            fact = left if is_left else _resolve_pronoun(right, left)
-            return [_sentence(fact)] if fact else []
+            stated = left if is_left else _resolve_pronoun(right, left)
+            return [_capitalised(stated)] if stated else []
     return []
 
 
@@ -238,75 +247,93 @@ def _without_value(text: str) -> list[str]:
     last = before.split()[-1].lower()
     if not word.endswith("ly") and not (last in _BEFORE_NOUN or re.search(r"[’']s?$", last)):
         return []
-    fact = re.sub(r"\b([Aa])n?$", r"\1", before.rstrip()) + " " + text[match.end() :]
-    fact = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", fact)
+    without_n = re.sub(r"\b([Aa])n?$", r"\1", before.rstrip())
+    fact = re.sub(r"\b([Aa]) (?=[aeiou])", r"\1n ", f"{without_n} {text[match.end() :]}")
     return [fact] if kind_of(fact) is StatementType.DESCRIPTIVE else []
 
 
 def _neither(text: str) -> list[str]:
+    """“Neither A nor B opened” states that A did not, and that B did not."""
     match = _NEITHER.fullmatch(text)
-    verb = finite_verb(match["b"]) if match else None
+    verb = finite_verb(match["other"]) if match else None
     if match is None or verb is None:
         return []
-    return [negation(f"{match['a']} {match['b'][verb.start :]}"), negation(match["b"])]
+    one, other = match["one"], match["other"]
+    return [negation(f"{one} {other[verb.start :]}"), negation(other)]
 
 
 def _only(text: str) -> list[str]:
+    """“Only A opened” states that A opened."""
     match = _ONLY.fullmatch(text)
-    return [_sentence(match["b"])] if match and finite_verb(match["b"]) else []
+    return [_capitalised(match["fact"])] if match and finite_verb(match["fact"]) else []
 
 
-def _sentence(clause: str) -> str:
+def _capitalised(clause: str) -> str:
     return clause[:1].upper() + clause[1:]
 
 
 def _but(text: str) -> list[str]:
     """“X claims that Y, but Z”: the second half is not what X claims."""
-    a, _, b = text.partition(", but ")
-    if not b and (match := _AND_IT.fullmatch(text)):
-        a, b = match.groups()
-    if not (finite_verb(a) and finite_verb(b)) or _CONDITION.search(text) or _QUOTE.search(text):
+    first, _, second = text.partition(", but ")
+    if not second and (match := _AND_IT.fullmatch(text)):
+        first, second = match.groups()
+    if not (finite_verb(first) and finite_verb(second)):
         return []
-    said = ascription(a)
-    of_content = said and said.content and re.match(r"(?:it|they)\b", b)
-    second = _resolve_pronoun(b, said.content if said and of_content else a)
-    return [a, second] if second else [a]
+    if _CONDITION.search(text) or _QUOTE.search(text):
+        return []
+    said, topic = ascription(first), first
+    if said and said.content and re.match(r"(?:it|they)\b", second):
+        topic = said.content
+    named = _resolve_pronoun(second, topic)
+    return [first, named] if named else [first]
 
 
 def _background(text: str) -> list[str]:
     """“X fell since Y opened” states that X fell; that Y opened is its background."""
-    pairs = [(match["a"], match["b"]) for match in _TIMED.finditer(text)]
-    if match := _TIMED_FIRST.fullmatch(text):
-        words, inner = match[1].split(" "), syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}
-        comma = [n for n, word in enumerate(words, 1) if word.endswith(",")][:1]
-        cuts = comma or [n for n in range(2, len(words)) if inner.isdisjoint(words[n - 1 : n + 1])]
-        pairs = [(" ".join(words[n:]), " ".join(words[:n]).rstrip(",")) for n in cuts]
-    for main, other in pairs:
-        verb, past = finite_verb(main), finite_verb(other)
-        if verb is None or past is None or _OTHERS.search(other, past.start):
+    for main, background in _timed_clauses(text):
+        verb, past = finite_verb(main), finite_verb(background)
+        if verb is None or past is None or _PRONOUN_WITHIN.search(background, past.start):
             continue
         is_whole = main[verb.end :].strip(" .") and main[: verb.start].strip()
         is_past = past.form == "past" or past.word in ("was", "were", "had")
-        is_cut = not match or "," in match[1] or other[past.end :].strip()
-        if is_whole and is_past and is_cut and kind_of(main) is StatementType.DESCRIPTIVE:
-            named = _resolve_pronoun(other, main)
-            return [_sentence(clause) for clause in (main, named) if clause]
+        if is_whole and is_past and kind_of(main) is StatementType.DESCRIPTIVE:
+            named = _resolve_pronoun(background, main)
+            return [_capitalised(clause) for clause in (main, named) if clause]
     return []
+
+
+def _timed_clauses(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what may be the main clause of a text, with the clause that dates it."""
+    first = _TIMED_FIRST.fullmatch(text)
+    if first is None:
+        for match in _TIMED.finditer(text):
+            yield match["main"], match["background"]
+        return
+    words = first[1].split(" ")
+    for n, word in enumerate(words, 1):
+        if word.endswith(","):
+            yield " ".join(words[n:]), " ".join(words[:n]).rstrip(",")
+            return
+    for n in range(2, len(words)):  # without a comma, it may end behind any phrase
+        background = " ".join(words[:n])
+        verb = finite_verb(background)
+        if verb and background[verb.end :].strip() and _INNER.isdisjoint(words[n - 1 : n + 1]):
+            yield " ".join(words[n:]), background
 
 
 def _clauses(text: str) -> list[str]:
     """“X did this and did that” as two statements, unless a condition may govern both."""
     if _CONDITION.search(text):
         return []
-    pieces = [clause.text for clause in clauses(text)]
-    if len(pieces) < 2:
+    first, *others = (clause.text for clause in clauses(text))
+    if not others:
         return _halves(text) or shared(text)
-    named = [_resolve_pronoun(piece, pieces[0]) if n else piece for n, piece in enumerate(pieces)]
-    return [
-        each or piece
-        for each, piece in zip(named, pieces, strict=True)
-        if each or not _PRONOUN.match(piece)
-    ]
+    result = [first]
+    for other in others:
+        named = _resolve_pronoun(other, first)
+        if named or not _PRONOUN.match(other):
+            result.append(named or other)
+    return result
 
 
 def _halves(text: str) -> list[str]:
@@ -321,12 +348,10 @@ def _halves(text: str) -> list[str]:
         is_closed = _is_closed(left, verb)
         if _surely_a_sentence(right, after_closed=is_closed):
             return [left, right]
-        if (
-            is_closed
-            and _refers(right, left[: verb.start])
-            and (named := _resolve_pronoun(right, left))
-        ):
-            return [left, named]
+        if is_closed and _refers(right, left[: verb.start]):
+            named = _resolve_pronoun(right, left)
+            if named:
+                return [left, named]
     return []
 
 
@@ -380,15 +405,53 @@ def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
     return (sure or after_closed) and (named or bare or subject[0].lower() in syntax.DETERMINERS)
 
 
-_Rule: TypeAlias = Callable[[str], list[str]]
-_german_verdict, _german_reason = (partial(rule, language="de") for rule in (_verdict, _reason))
-_RULES: dict[str, tuple[_Rule, ...]] = {
+# ── German ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _resolve_german(clause: str, other: str) -> str | None:
+    """Replace an opening “es” by what alone in the other clause has its gender; None if unclear."""
+    pronoun, _, rest = clause.partition(" ")
+    articles = _GENDERS.get(pronoun.lower())
+    if articles is None or _IT_RAINS.match(clause):
+        return clause
+    nouns = re.findall(rf"\b(?i:{articles}) (\S+)", other)
+    if not nouns and other.istitle():
+        return f"{other} {rest}"
+    return f"{articles[:3]} {nouns[0]} {rest}" if len(nouns) == 1 else None
+
+
+def _german_halves(text: str) -> list[str]:
+    """“X wurde A und tat B” and “X tat A, und Y tat B” as two statements, or the fact of them."""
+    if _CONDITION.search(text) or _QUOTE.search(text):
+        return []
+    for match in _UND.finditer(text):
+        first = text[: match.start()]
+        clause = main_clause(first)
+        second = clause.shared(text[match.end() :]) if clause and not clause.tail else ""
+        if second:
+            halves = [first, second]
+            facts = [half for half in halves if kind_of(half, "de") is StatementType.DESCRIPTIVE]
+            return facts or halves
+    return []
+
+
+# The first rule that finds parts decides.
+_RULES = {
     "en": (
-        *(_verdict, _valued_fact, _background, _reason, _fact_beside_opinion, _without_value),
-        *(_neither, _only, _but, _clauses),
+        _Rule(_verdict),
+        _Rule(_valued_fact),
+        _Rule(_background, _Cover.MAIN),
+        _Rule(_reason, _Cover.ALL),
+        _Rule(_fact_beside_opinion),
+        _Rule(_without_value),
+        _Rule(_neither, _Cover.ALL),
+        _Rule(_only),
+        _Rule(_but, _Cover.ALL),
+        _Rule(_clauses, _Cover.ALL),
     ),
-    "de": (_german_verdict, _german_reason, _german_halves),
+    "de": (
+        _Rule(partial(_verdict, language="de")),
+        _Rule(partial(_reason, language="de"), _Cover.ALL),
+        _Rule(_german_halves, _Cover.ALL),
+    ),
 }
-# Rules whose parts together say what the text says.
-_EXHAUSTIVE = (_neither, _but, _clauses, _reason, _german_reason, _german_halves)
-_PIECES = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")

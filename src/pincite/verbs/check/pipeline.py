@@ -11,9 +11,9 @@ from typing import Any
 
 from pincite import codec, errors
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import Outcome, StatementType, Unjudged, Weighed, Weight
+from pincite.judgement.confirmation import Outcome, Unjudged, Weighed, Weight
 from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
-from pincite.judgement.references import Retraction, retraction_of, with_retraction
+from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
@@ -37,11 +37,13 @@ from pincite.types import (
     Passage,
     Reason,
     Span,
+    StatementType,
     Unchecked,
 )
-from pincite.verbs.check.confirm import VerifierJudge, with_sentence_quoted
+from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.model_judge import ModelJudge
+from pincite.verbs.check.quotes import with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 from pincite.verbs.check.speakers import UNKNOWN as UNSAID
@@ -127,39 +129,31 @@ class CheckPipeline:
             for reading in interpretation.readings
             if reading.kind not in ignored and not reading.is_about_unknown_speaker
         ]
-        retrieved = errors.each(self._retrieve, judged, lambda _, why: why)
+        of_judged = errors.each(self._retrieve, judged, lambda _, why: why)
+        retrieved = dict(zip(judged, of_judged, strict=True))
         pairs = [
-            (reading, each)
-            for reading, of_reading in zip(judged, retrieved, strict=True)
-            if isinstance(of_reading, Retrieval)
-            for each in of_reading.found
+            (reading, candidate)
+            for reading, retrieval in retrieved.items()
+            if isinstance(retrieval, Retrieval)
+            for candidate in retrieval.found
         ]
         items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
         for (reading, candidate), outcome in zip(pairs, self._judge(pairs), strict=True):
-            judged_as: Evidence | Unjudged
-            if isinstance(outcome, Evidence):
-                quoted = with_sentence_quoted(reading.text, outcome)
-                judged_as = with_retraction(quoted, candidate.document)
-            else:
-                judged_as = Unjudged(outcome.step, outcome.detail, candidate.passage)
-            source = _source(reading, candidate, judged_as)
-            item = codec.build(
-                Weighed, candidate, candidate.document, outcome=judged_as, source=source
-            )
+            item = _weighed(reading, candidate, outcome)
             items[reading].append(item)
             values = codec.values_of(item)
             self.record({"event": "judged", "reading": reading.reading_id, "item": values})
-        by_reading = dict(zip(judged, retrieved, strict=True))
-        results = tuple(
-            self._result(reading, by_reading.get(reading), items.get(reading, []))
-            for reading in interpretation.readings
+        results = with_wholes(
+            [
+                self._result(reading, retrieved.get(reading), items.get(reading, []))
+                for reading in interpretation.readings
+            ]
         )
-        results = with_wholes(results)
-        lost = [each for each in retrieved if isinstance(each, Failed)]
+        lost = [retrieval for retrieval in of_judged if isinstance(retrieval, Failed)]
         return Check(statement, results, interpretation.by, (*interpretation.failures, *lost))
 
     def _result(
-        self, reading: Reading, retrieved: "Retrieval | Failed | None", items: Sequence[Weighed]
+        self, reading: Reading, retrieved: Retrieval | Failed | None, items: Sequence[Weighed]
     ) -> ReadingResult:
         """Weigh the judged passages of a reading; `retrieved`: None if its type is ignored."""
         if retrieved is None:
@@ -173,7 +167,7 @@ class CheckPipeline:
             for item, text_id in zip(items, ids, strict=True)
         )
         weight = confirmation.combine(
-            weighed, check.threshold, reading=reading.text, each=check.count_copies
+            weighed, check.threshold, reading=reading.text, count_copies=check.count_copies
         )
         return ReadingResult(reading, weighed, weight, retrieved.unread, retrieved.excluded)
 
@@ -185,7 +179,7 @@ class CheckPipeline:
             return [Retrieval(tuple(candidates)) for candidates in stored]
         both = list[Retrieval | Failed]()
         for reading, candidates in zip(readings, stored, strict=True):
-            pages = self.online.find(reading, {each.passage.url for each in candidates})
+            pages = self.online.find(reading, {one.passage.url for one in candidates})
             self.record(
                 {
                     "event": "searched",
@@ -214,19 +208,35 @@ class CheckPipeline:
         return Failed("language", f"the page is {not_read(language, self.languages or ())}")
 
 
+def _weighed(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Weighed:
+    """Join a candidate with what it says of the reading, and who says it there."""
+    judged: Evidence | Unjudged
+    if isinstance(outcome, Failed):
+        judged = Unjudged(outcome.step, outcome.detail, candidate.passage)
+    else:
+        quoted = with_sentence_quoted(reading.text, outcome)
+        judged = with_retraction(quoted, candidate.document)
+    source = _source(reading, candidate, judged)
+    return codec.build(Weighed, candidate, candidate.document, outcome=judged, source=source)
+
+
 def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
     """Decide what joins several parts by the weakest: it holds only if each does.
 
     A single part is what is said beside the background: it, or the whole, whichever is clearer.
     """
-    found: dict[str, ReadingResult] = {}
+    decided: dict[str, ReadingResult] = {}  # by the reading's text
     for result in reversed(results):  # parts follow their whole
-        parts = [found[part] for part in result.reading.parts if part in found]
-        if parts and len(parts) == len(result.reading.parts):
-            decided = _clearer(result, *parts) if len(parts) == 1 else min(parts, key=_rank)
-            result = replace(result, items=decided.items, weight=decided.weight)
-        found[result.reading.text] = result
-    return tuple(found[result.reading.text] for result in results)
+        texts = result.reading.parts
+        parts = [decided[text] for text in texts if text in decided]
+        if len(parts) == len(texts) == 1:
+            chosen = _clearer(result, parts[0])
+            result = replace(result, items=chosen.items, weight=chosen.weight)
+        elif parts and len(parts) == len(texts):
+            weakest = min(parts, key=_rank)
+            result = replace(result, items=weakest.items, weight=weakest.weight)
+        decided[result.reading.text] = result
+    return tuple(decided[result.reading.text] for result in results)
 
 
 def _rank(result: ReadingResult) -> int:
@@ -255,9 +265,6 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
     return errors.attempted(with_copies, lambda _: ids)
 
 
-# ── Retrieval ────────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class PassageFinder:
     """Finds passages in a corpus. A text that several pages share is found once."""
@@ -268,8 +275,8 @@ class PassageFinder:
     passages: int = 200  # retrieved by the search
 
     def find(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
-        found = self.search.retrieve([reading.text for reading in readings], self.passages)
-        return [distinct_texts(hits, self.documents_of, self.check) for hits in found]
+        of_readings = self.search.retrieve([reading.text for reading in readings], self.passages)
+        return [distinct_texts(hits, self.documents_of, self.check) for hits in of_readings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,27 +291,31 @@ class WindowFinder:
 
     def find(self, readings: Sequence[Reading]) -> list[list[Candidate]]:
         texts = [reading.text for reading in readings]
-        found = self.dense.retrieve(texts, self.depth)
-        return [self._nearest(text, hits) for text, hits in zip(texts, found, strict=True)]
+        of_readings = self.dense.retrieve(texts, self.depth)
+        return [self._nearest(text, hits) for text, hits in zip(texts, of_readings, strict=True)]
 
     def _nearest(self, text: str, hits: Sequence[Hit]) -> list[Candidate]:
-        places = [
-            (hit.passage, span, span.of(hit.passage.text))
+        sentences = [
+            (hit.passage, span)
             for hit in hits
             for span in source_sentences(hit.passage.text, hit.passage.language)
         ]
-        if not places:
+        if not sentences:
             return []
         (query,) = self.encoder.encode([text], "query")
-        scores = self.encoder.encode([sentence for *_, sentence in places], "passage") @ query
-        order = sorted(
-            range(len(places)), key=lambda n: (-scores[n], places[n][0].passage_id, places[n][1])
-        )
-        chosen = [places[n] for n in order[: self.check.top_k]]
-        documents = self.documents_of([passage.url for passage, *_ in chosen])
+        written = [span.of(passage.text) for passage, span in sentences]
+        scores = self.encoder.encode(written, "passage") @ query
+
+        def order(n: int) -> tuple[float, str, Span]:
+            passage, span = sentences[n]
+            return -scores[n], passage.passage_id, span
+
+        nearest = sorted(range(len(sentences)), key=order)[: self.check.top_k]
+        chosen = [sentences[n] for n in nearest]
+        documents = self.documents_of([passage.url for passage, _ in chosen])
         return [
             candidate(document, self._around(document, passage, span))
-            for (passage, span, _), document in zip(chosen, documents, strict=True)
+            for (passage, span), document in zip(chosen, documents, strict=True)
         ]
 
     def _around(self, document: Document | None, passage: Passage, span: Span) -> Passage:
@@ -312,13 +323,12 @@ class WindowFinder:
             return passage
         place = span.moved(passage.span.start)
         spans = source_sentences(document.text, document.language)
-        within = [n for n, each in enumerate(spans) if each.overlaps(place)]
+        within = [n for n, sentence in enumerate(spans) if sentence.overlaps(place)]
         if not within:
             return passage
         first = max(0, within[0] - self.check.window_size)
-        last = within[-1] + self.check.window_size
-        wide = Span(spans[first].start, spans[min(last, len(spans) - 1)].end)
-        return widened(passage, document, wide)
+        last = min(within[-1] + self.check.window_size, len(spans) - 1)
+        return widened(passage, document, Span(spans[first].start, spans[last].end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,14 +343,14 @@ class SearchedWeb:
     def find(self, reading: Reading, known: Collection[str]) -> Retrieval:
         """Return at most `top_k` texts; `known` are addresses already found elsewhere."""
         pages = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
-        found, unread = list[Candidate](), list[Unchecked]()
-        for each in distinct_texts(pages.hits, self.candidates.get, self.check):
-            if reads(self.languages, each.language):
-                found.append(replace(each, origin=CopyKind.LIVE))
-            elif each.passage.url not in {page.url for page in unread}:
-                page = Unchecked(each.passage.url, Reason.LANGUAGE, each.language or "")
-                unread.append(page)
-        return Retrieval(tuple(found), (*pages.unread, *unread), pages.excluded)
+        found, unread = list[Candidate](), dict[str, Unchecked]()
+        for text in distinct_texts(pages.hits, self.candidates.get, self.check):
+            url, language = text.passage.url, text.language
+            if reads(self.languages, language):
+                found.append(replace(text, origin=CopyKind.LIVE))
+            else:
+                unread.setdefault(url, Unchecked(url, Reason.LANGUAGE, language or ""))
+        return Retrieval(tuple(found), (*pages.unread, *unread.values()), pages.excluded)
 
 
 def distinct_texts(
@@ -390,12 +400,12 @@ def candidate(document: Document | None, passage: Passage, copies: Sequence[str]
     return Candidate(passage, document, tuple(url for url in others if url != passage.url))
 
 
-def _source(reading: Reading, found: Candidate, outcome: Evidence | Failed) -> Source:
+def _source(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Source:
     """Add who speaks in the quote, and whether the publisher is whom the reading is about.
 
     For a reading about what someone says, their own words are the right source.
     """
-    document, passage = found.document, found.passage
+    document, passage = candidate.document, candidate.passage
     source = source_of(document) if document else UNKNOWN
     if reading.kind is StatementType.ASCRIPTIVE:
         return source

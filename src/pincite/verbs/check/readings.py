@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pincite.judgement.confirmation import ReadingOrigin, StatementType
+from pincite.judgement.confirmation import ReadingOrigin
 from pincite.llm import templates
 from pincite.llm.calls import Calls, Progress, run_concurrently, scaled_progress
 from pincite.llm.templates import Templates
@@ -23,7 +23,7 @@ from pincite.text.finite import finite_verb
 from pincite.text.german import main_clause
 from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
-from pincite.types import STOPPED, Failed
+from pincite.types import STOPPED, Failed, StatementType
 from pincite.verbs.check.kinds import (
     LONGEST,
     MARKS,

@@ -9,19 +9,29 @@ from typing import Annotated, Any, Literal, TypeVar
 from pincite import codec, errors
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import (
-    THRESHOLD,
     Outcome,
     ReadingOrigin,
-    StatementType,
     Unjudged,
     Weighed,
     Weight,
 )
+from pincite.judgement.decide import LEAST_DEGREE
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.protocols import Usage
 from pincite.report.cells import Look
 from pincite.text.words import missing_words
-from pincite.types import INLINE, Doc, Exclusion, Failed, Passage, Span, Unchecked, named, written
+from pincite.types import (
+    INLINE,
+    Doc,
+    Exclusion,
+    Failed,
+    Passage,
+    Span,
+    StatementType,
+    Unchecked,
+    named,
+    written,
+)
 from pincite.verbs.check import wording
 from pincite.verbs.check.speakers import UNKNOWN, Occasion
 
@@ -156,7 +166,7 @@ class CheckReport(codec.JsonReport):
 
     def legend(self, words: Language = IN_ENGLISH) -> str:
         threshold = self.settings.get("check.threshold")
-        threshold = threshold if isinstance(threshold, int | float) else THRESHOLD
+        threshold = threshold if isinstance(threshold, int | float) else LEAST_DEGREE
         degrees = [result.weight.doc for check in self.checks for result in check.results]
         return wording.legend(threshold, words) if any(d is not None for d in degrees) else ""
 

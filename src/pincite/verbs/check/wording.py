@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
-from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, rank
+from pincite.judgement.confirmation import Outcome, Weighed, Weight, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report.cells import Look, one_line, shortened, why_excluded, why_unchecked
 from pincite.text import words as text_words
-from pincite.types import Exclusion, Failed, Unchecked
+from pincite.types import Exclusion, Failed, StatementType, Unchecked
 
 LOOKS = {
     Outcome.STRONG_CONFIRMATION: Look("▲▲▲", "strong confirmation", "supported", "bold green"),

@@ -18,14 +18,14 @@ from pincite import errors, runtime
 from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources, variants
-from pincite.judgement import aggregation
+from pincite.judgement.findings import flag_precisions, rank_findings
 from pincite.library import private_copies
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.web_pages import web_candidates, web_pages
+from pincite.library.web_pages import WebCandidates, web_candidates, web_pages
 from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS, notes_of
 from pincite.notes import Note, as_written
-from pincite.protocols import Progress
+from pincite.protocols import Progress, Verifier
 from pincite.references import catalogue, online, outcomes
 from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
@@ -46,6 +46,7 @@ from pincite.types import (
     WorkStatus,
     written,
 )
+from pincite.verbs.verify.better_sources import BetterSources
 from pincite.verbs.verify.cited_copies import ArticleFiles, CitedCopies, is_wanted, match_files
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
@@ -277,7 +278,7 @@ class Run:
             language=article.language,
             date_format=date_format_of(article.source),
             revision_id=article.revision_id,
-            findings=tuple(aggregation.ranked(findings)),
+            findings=tuple(rank_findings(findings)),
             n_claims=len(article.claims),
             n_references=article.n_references,
             warnings_coded=(
@@ -326,6 +327,31 @@ class Run:
         return tuple(found)
 
 
+def _better_sources(
+    settings: Settings,
+    stored: Corpora | None,
+    online: WebCandidates | None,
+    verifier: Verifier,
+    exclusions: Exclusions,
+) -> BetterSources | None:
+    """Set up the search of corpora and web for better sources; None without either."""
+    if stored is None and online is None:
+        return None
+    retrieval, filters = settings.retrieval, settings.filters.chosen
+    return BetterSources(
+        verifier=verifier,
+        search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
+        documents_of=stored.get if stored else None,
+        depth=retrieval.depth,
+        judged=retrieval.judged,
+        k=settings.verify.k,
+        threshold=settings.verify.threshold,
+        exclusions=exclusions,
+        unfiltered=stored.lexical((), filters) if stored else None,
+        online=online,
+    )
+
+
 @contextmanager
 def verifying(
     settings: Settings,
@@ -365,6 +391,9 @@ def verifying(
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
         listed = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
+        candidates = stack.enter_context(
+            web_candidates(settings.web, web, settings.language, settings.filters.chosen)
+        )
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(
@@ -373,20 +402,12 @@ def verifying(
                 [each for each in (own, files) if each],
                 corpus_copies(stored) if stored else lambda citation: None,
             ),
-            search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
-            documents_of=stored.get if stored else None,
+            better=_better_sources(settings, stored, candidates, verifier, exclusions),
             languages=verifier.languages,
-            depth=settings.retrieval.depth,
-            judged=settings.retrieval.judged,
             read=settings.retrieval.read,
-            k=settings.verify.k,
             threshold=settings.verify.threshold,
             suggest=settings.verify.suggest,
             exclusions=exclusions,
-            unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,
-            online=stack.enter_context(
-                web_candidates(settings.web, web, settings.language, settings.filters.chosen)
-            ),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
@@ -400,10 +421,10 @@ def verifying(
             versions["reliability"] = listed.fingerprint
         unused = files.warnings if files else copies.warnings if copies is not None else ()
         warnings = (*(stored.notes if stored else ()), *map(_unused, unused))
-        if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
+        if pipeline.better and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         rates = verifier.calibration.rates_at(settings.verify.threshold)
-        precision = aggregation.precisions(rates)
+        precision = flag_precisions(rates)
         second = None
         if settings.judge.url:
             chosen, threshold = settings.judge, settings.verify.threshold
@@ -413,7 +434,7 @@ def verifying(
             second = SecondOpinion(examiner, pipeline.copies, chosen.limit, chosen.at_once)
             measured = examiner.known.measured
             if measured and measured.threshold == threshold:
-                precision = aggregation.precisions(measured.rates) or precision
+                precision = flag_precisions(measured.rates) or precision
         estimated = partial(
             estimate_article,
             copies=pipeline.copies,

@@ -9,7 +9,7 @@ from itertools import dropwhile, groupby
 from typing import Any, cast
 
 from pincite import errors
-from pincite.judgement import aggregation
+from pincite.judgement.findings import contradicted_words
 from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import outcomes
 from pincite.report import cells, templates
@@ -282,7 +282,7 @@ def tag(finding: Finding, today: date) -> str | None:
     lacks = wording.quoted(finding.missing, finding.claim.text) or "this"
     reason, where = f"The cited source does not seem to state {lacks}", "; closest passage: "
     if finding.label is Label.REFUTED:
-        denied = wording.quoted(aggregation.contradicted(finding.claim.text, closest))
+        denied = wording.quoted(contradicted_words(finding.claim.text, closest))
         reason, where = f"The cited source seems to contradict {denied or lacks}", ": "
     if closest.quoted:
         reason += f"{where}“{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
@@ -290,6 +290,9 @@ def tag(finding: Finding, today: date) -> str | None:
 
 
 MOST_AUTHORS = 3  # more are "et al."
+# Probability of support from which a reference to a page is proposed; of twelve that reached only
+# `decide.THRESHOLD`, eight were wrong.
+PROPOSED_FROM = 0.5
 
 
 def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str | None:
@@ -298,7 +301,7 @@ def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str |
     `language`: of the claim, if not English: then `<ref>[address title], date</ref>`.
     """
     passage = suggestion.evidence.passage
-    likely = suggestion.evidence.prob_supported >= aggregation.PROPOSED_FROM
+    likely = suggestion.evidence.prob_supported >= PROPOSED_FROM
     if not likely or not passage.url.startswith(("http://", "https://")):
         return None
     if language:

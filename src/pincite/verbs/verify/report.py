@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite import codec, errors
 from pincite.codec import Probability
-from pincite.judgement import aggregation
+from pincite.judgement.findings import may_be_unverifiable
 from pincite.notes import Note
 from pincite.report.cells import REASONS, n_of
 from pincite.text.identifiers import doi_address, pubmed_address
@@ -270,7 +270,7 @@ class Report(codec.JsonReport):
     date_format: Annotated[DateFormat, Doc("of most dates in the article")] = "iso"
     revision_id: str | None
     url: Annotated[str | None, Doc("of this very revision, if it came from a wiki")] = None
-    findings: tuple[Finding, ...]  # in the order of `aggregation.ranked`
+    findings: tuple[Finding, ...]  # in the order of `findings.rank_findings`
     n_claims: Annotated[int, Doc("of the article; more than findings if the run was stopped")]
     n_references: int
     coverage: Coverage
@@ -317,7 +317,7 @@ class Report(codec.JsonReport):
             citations_checked=len(outcomes) - reasons.total(),
             citations_unchecked=dict(sorted(reasons.items())),
             with_suggestion=sum(bool(finding.suggestions) for finding in self.findings),
-            may_be_unverifiable=sum(map(aggregation.may_be_unverifiable, self.findings)),
+            may_be_unverifiable=sum(map(may_be_unverifiable, self.findings)),
             with_reference_notes=sum(finding.has_reference_notes for finding in self.findings),
             uncited_before=sum(len(finding.claim.uncited_before) for finding in self.findings),
         )

@@ -6,7 +6,8 @@ Sign and word always go together: colour alone never distinguishes verdicts.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from pincite.judgement import aggregation, decide
+from pincite.judgement import decide
+from pincite.judgement.findings import basis, judged_evidence, may_be_unverifiable
 from pincite.library.exclusions import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
@@ -230,7 +231,7 @@ def rests_on(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Say what the label rests on, or name the model that alone decided; may be empty."""
     opinion = finding.opinion
     if finding.decided_by is DecidedBy.PINCITE:
-        words = READS.get((finding.label, aggregation.basis(finding)))
+        words = READS.get((finding.label, basis(finding)))
         return say(words) if words else ""
     alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
     if not alone or not isinstance(opinion, Opinion):
@@ -242,7 +243,7 @@ def strength(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Return the support in words; empty where that number is not the label's."""
     label, support = finding.label, finding.prob_supported
     # Beside such a witness it is the rule's bound, not an estimate.
-    bound = any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in aggregation.read_by(finding))
+    bound = any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in judged_evidence(finding))
     if support is None or bound or label not in STRENGTHS or finding.decided_by is DecidedBy.MODEL:
         return ""
     sure = label is Label.SUPPORTED and support >= decide.SURE
@@ -380,7 +381,7 @@ def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
 
 def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
     """Say that neither citation nor search supports the claim; empty if one does, or seems to."""
-    if not aggregation.may_be_unverifiable(finding):
+    if not may_be_unverifiable(finding):
         return ""
     return say(UNVERIFIABLE[bool(finding.citations)]) % {"n": finding.n_candidates}
 

@@ -77,11 +77,11 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
         seconds = _index(where, file, encoder, tell)
     result: dict[str, Any] = {}
     with engines.open(where, encoder) as opened, build.verifying(settings, None, None) as run:
-        pipeline, mode = run.pipeline, settings.retrieval.fusion
+        verifier = run.pipeline.verifier
         if collection.records:
-            result = measures.evaluate(collection, opened, pipeline, tell, mode)
+            result = measures.evaluate(collection, opened, verifier, settings.retrieval, tell)
         every = [*collection.records, *collection.failed]
-        failed = measures.measured(every, opened.get, pipeline.verifier, tell)
+        failed = measures.measured(every, opened.get, verifier, tell)
         status = opened.status()
     result |= {
         "failed_verification": failed,
@@ -89,7 +89,7 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
         "indexing_seconds": seconds,
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
     }
-    warnings = list(pipeline.warnings)
+    warnings = list(run.pipeline.warnings)
     return result | ({"warnings": warnings} if warnings else {})
 
 

@@ -190,7 +190,7 @@ def verifier_scores(
         claims = [row.claim for row in batch]
         found = all_evidence(verifier, list(zip(claims, shown, strict=True)))
         best += map(decide.best, found)
-        denying += map(decide.denying, found)
+        denying += map(decide.strongest_refutation, found)
         n_pairs += sum(map(len, shown))
     values = np.array([-np.inf if one is None else one.score for one in best])
     return Scores(values, tuple(best), tuple(denying), n_pairs, time.perf_counter() - started)

@@ -29,10 +29,10 @@ from pincite.documents.archives import LabelledClaim
 from pincite.errors import InputError
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion
+from pincite.settings import RetrievalSettings
 from pincite.text.passages import passages
 from pincite.text.sentences import sentences
 from pincite.types import Article, Citation, Claim, Document, Hit, Passage
-from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.wiki.templates import TABLE, edition, template_name
 from pincite_lab.evaluation import claims, measures
 from pincite_lab.evaluation.claims import FAILS, CutRow, Predictions, cut
@@ -275,17 +275,18 @@ def open_collection(folder: Path, split: str) -> Collection:
 def evaluate(
     collection: Collection,
     corpus: Corpus,
-    pipeline: VerifyPipeline,
+    verifier: Verifier,
+    retrieval: RetrievalSettings,
     tell: Tell = lambda what, done, total: None,
-    mode: fusion.Mode = "weighted",
 ) -> dict[str, Any]:
     """Return all measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
-    As in `pipeline`, sparse and dense return `depth` passages each, which are fused in every mode;
-    "verified" is `mode` with its first `judged` passages reordered by the verifier.
+    As in `verify`, sparse and dense return `depth` passages each, which are fused in every mode;
+    "verified" is the chosen mode with its first `judged` passages reordered by the verifier.
     """
-    runs = _retrieve(collection.claims, corpus, pipeline, tell)
-    runs["verified"] = _rerank(collection.claims, runs[mode], pipeline, tell)
+    runs = _retrieve(collection.claims, corpus, retrieval.depth, tell)
+    hits = runs[retrieval.fusion]
+    runs["verified"] = _rerank(collection.claims, hits, verifier, retrieval.judged, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
@@ -376,7 +377,7 @@ def _normal(text: str) -> str:
 
 
 def _retrieve(
-    claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Tell
+    claims: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell
 ) -> dict[str, list[list[Hit]]]:
     ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
         "side": (corpus.lexical(), fusion.side_query),
@@ -388,28 +389,32 @@ def _retrieve(
         runs[name] = []
         for start in range(0, len(claims), QUERIES_AT_ONCE):
             batch = [query_of(claim) for claim in claims[start : start + QUERIES_AT_ONCE]]
-            runs[name] += retriever.retrieve(batch, pipeline.depth)
+            runs[name] += retriever.retrieve(batch, depth)
             tell(name, len(runs[name]), len(claims))
     both = list(zip(runs["sparse"], runs["dense"], strict=True))
     for mode in fusion.MODES:
-        runs[mode] = [fusion.fused(*hits, 2 * pipeline.depth, mode) for hits in both]
+        runs[mode] = [fusion.fused(*hits, 2 * depth, mode) for hits in both]
     return runs
 
 
 def _rerank(
-    claims: Sequence[Claim], fused: list[list[Hit]], pipeline: VerifyPipeline, tell: Tell
+    claims: Sequence[Claim],
+    fused: list[list[Hit]],
+    verifier: Verifier,
+    judged: int,
+    tell: Tell,
 ) -> list[list[Hit]]:
     """Reorder the first `judged` hits like `verify`; the rest follow."""
     ranked = []
     for claim, hits in zip(claims, fused, strict=True):
-        read = hits[: pipeline.judged]
-        evidence = pipeline.verifier.verify([(claim, hit.passage) for hit in read])
+        read = hits[:judged]
+        evidence = verifier.verify([(claim, hit.passage) for hit in read])
         scored = [
             (fusion.with_prior(found.score, share), hit)
             for found, share, hit in zip(evidence, fusion.shares(hits), read, strict=False)
         ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].rank))
-        rest = [(float("-inf"), hit) for hit in hits[pipeline.judged :]]
+        rest = [(float("-inf"), hit) for hit in hits[judged:]]
         ranked.append(
             [Hit(hit.passage, score, rank) for rank, (score, hit) in enumerate(scored + rest, 1)]
         )

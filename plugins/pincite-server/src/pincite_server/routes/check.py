@@ -12,8 +12,8 @@ from starlette.datastructures import FormData
 
 from pincite import codec
 from pincite.errors import InputError
-from pincite.judgement.confirmation import StatementType
 from pincite.report import cells
+from pincite.types import StatementType
 from pincite.verbs.check import render, wording
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite_server import demo, forms

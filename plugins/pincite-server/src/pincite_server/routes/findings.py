@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from pincite.judgement import aggregation
-from pincite.judgement.aggregation import relabel
+from pincite.judgement.findings import rank_findings, relabel
 from pincite.library.private_copies import citation_keys
 from pincite.report import cells
 from pincite.text.hosts import host_of
@@ -72,12 +71,12 @@ def report_at(verified: Verified, threshold: float | None, wrong: Collection[str
     """Relabel a report for another threshold; None keeps its own."""
     report = verified.report
     if threshold is None or threshold == verified.threshold:
-        return replace(report, findings=tuple(aggregation.ranked(report.findings, wrong)))
+        return replace(report, findings=tuple(rank_findings(report.findings, wrong)))
     findings = [relabel(finding, threshold) for finding in report.findings]
     rates = verified.view.get("precision", {}).get(f"{threshold:.2f}", ())
     return replace(
         report,
-        findings=tuple(aggregation.ranked(findings, wrong)),
+        findings=tuple(rank_findings(findings, wrong)),
         flag_precision=tuple((base_rate, precision) for base_rate, precision in rates),
     )
 

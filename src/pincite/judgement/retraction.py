@@ -1,0 +1,74 @@
+"""What metadata, title or text of a source say of its retraction."""
+
+import re
+from dataclasses import replace
+from enum import StrEnum
+from typing import TypeVar
+
+from pincite.notes import Note
+from pincite.text import alternatives
+from pincite.types import Document, Evidence, Unchecked
+
+Outcome = TypeVar("Outcome", bound=Evidence | Unchecked)
+
+
+class Retraction(StrEnum):
+    """What is known of a paper's standing; a source that says nothing of it is `unknown`."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    CONCERN = "expression_of_concern"
+    CORRECTED = "corrected"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+_RETRACTED_TITLE, _CONCERN_TITLE = (
+    re.compile(alternatives("retraction", name), re.IGNORECASE)
+    for name in ("title", "concern_title")
+)
+_PARTLY_TITLE = re.compile(r"\W*partial(?:ly)? retract(?:ed|ion)\b", re.IGNORECASE)
+_THIS = alternatives("retraction", "this")
+_RETRACTED_PAGE, _CONCERN_PAGE = (
+    re.compile(
+        rf"^\W*(?:{alternatives('retraction', name).replace('THIS', _THIS)})",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    for name in ("page", "concern_page")
+)
+BEGINNING = 1_500  # characters in which a page may say that it is retracted
+
+
+def retraction_of(document: Document) -> Retraction:
+    """Return what metadata, title or beginning say; the gravest counts."""
+    known = document.meta.get("retracted", "").replace(" ", "_")
+    stated = Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
+    title, text = document.title.strip(), document.text[:BEGINNING]
+    if is_retracted_title(title) or _RETRACTED_PAGE.search(text):
+        return Retraction.YES
+    if stated in (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN):
+        return stated
+    if _PARTLY_TITLE.match(title):
+        return Retraction.PARTLY
+    concerned = _CONCERN_TITLE.match(title) or _CONCERN_PAGE.search(text)
+    return Retraction.CONCERN if concerned else stated
+
+
+def is_retracted_title(title: str) -> bool:
+    """Whether a title marks a retracted work or a retraction notice."""
+    return _RETRACTED_TITLE.match(title) is not None
+
+
+def with_retraction(outcome: Outcome, source: Document | Unchecked | None) -> Outcome:
+    """Add a note to the evidence if its source was retracted."""
+    if not (isinstance(outcome, Evidence) and isinstance(source, Document)):
+        return outcome
+    code = _RETRACTION_NOTES.get(retraction_of(source))
+    return replace(outcome, notes=(*outcome.notes, Note(code))) if code else outcome
+
+
+_RETRACTION_NOTES = {
+    Retraction.YES: "source_retracted",
+    Retraction.PARTLY: "source_retracted_partly",
+    Retraction.CONCERN: "source_of_concern",
+}
