@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from support.rows import each_row, rows
 
 from pincite.judgement.attribution import (
@@ -51,16 +50,7 @@ def test_words_belong_to_who_says_them(claim: str, page: str, code: str, other: 
     assert (found.kind if found else "", found.other if found else "") == (code, other)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("According to Ada Moe, the weir is safe.", True),
-        ("Ida Holm calls the ferry a disgrace.", True),
-        ("Critics think that it was sold.", True),
-        ("The estate was historically typical.", False),
-        ("Otto Brand put out the fire.", False),
-    ],
-)
+@each_row("judgement/attribution/ascribes")
 def test_a_text_ascribes_by_whole_words(text: str, expected: bool) -> None:
     assert ascribes(text) is expected
 
