@@ -25,7 +25,8 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify.report import Report, coverage_of
+from pincite.verbs.verify.coverage import coverage_of
+from pincite.verbs.verify.report import Report
 
 HOSTILE = [
     '"><script>alert(1)</script>',

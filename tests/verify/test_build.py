@@ -29,6 +29,7 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import build
+from pincite.verbs.verify.cited_copies import corpus_copies
 from pincite.wiki.article import PageText, parse_page
 
 MEASURED = Calibration(support=(), refute=(), flags=((0.3, 0.8, 0.1),))
@@ -67,7 +68,7 @@ def test_a_cited_work_is_found_in_the_corpus(
     citation = Citation("r1", Span(0, 1), Span(0, 1), **known)  # type: ignore[arg-type]
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         corpus.add([OTHER, PAPER])
-        copy = build.corpus_copies(Corpora({"c": corpus}))(citation)
+        copy = corpus_copies(Corpora({"c": corpus}))(citation)
     assert (copy and copy.url) == found
 
 

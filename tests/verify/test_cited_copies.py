@@ -10,13 +10,8 @@ from support.rows import each_row
 from pincite.documents import read
 from pincite.documents.collection import NAME, open_sources
 from pincite.types import FILE, Citation, Document, Unchecked
-from pincite.verbs.verify.cited_copies import (
-    ArticleFiles,
-    CitedCopies,
-    Unmatched,
-    lines,
-    match_files,
-)
+from pincite.verbs.verify.article_files import ArticleFiles, Unmatched, describe, match_files
+from pincite.verbs.verify.cited_copies import CitedCopies
 from pincite.wiki.article import article_in
 
 ARTICLE = """The pier opened in 1911.<ref>{{cite web |url=https://port.example/reports/pier-review-1911.pdf
@@ -66,7 +61,7 @@ def test_a_file_is_the_copy_of_its_citation(
     assert copy.meta[FILE] == f"folder/{name}"
     assert str(tmp_path) not in copy.url
     assert files(cited("r1" if citation_id != "r1" else "r2")) is None
-    assert f"folder/{name}" in lines(files)[1]
+    assert f"folder/{name}" in describe(files)[1]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +85,7 @@ def test_a_file_that_matches_no_citation_is_reported(
     assert not files.matches
     # Pictures are parts of saved pages more often than sources.
     assert [each.file for each in files.warnings] == ([] if name == "photo.jpg" else [name])
-    assert [line for line in lines(files) if name in line] == [lines(files)[2]]
+    assert [line for line in describe(files) if name in line] == [describe(files)[2]]
 
 
 def test_every_file_is_listed_once(tmp_path: Path) -> None:
@@ -98,7 +93,7 @@ def test_every_file_is_listed_once(tmp_path: Path) -> None:
     put(tmp_path, "notes.txt")
     link = '<link rel="canonical" href="https://elsewhere.example/a"><p>%s</p>'
     put(tmp_path, "other.html", link % TEXT)
-    shown = "\n".join(lines(matched(tmp_path)))
+    shown = "\n".join(describe(matched(tmp_path)))
     assert [shown.count(name) for name in ("r2.txt", "notes.txt", "other.html")] == [1, 1, 1]
 
 

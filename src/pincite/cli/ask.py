@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.shell import PARTIAL
 from pincite.verbs.ask.report import AnswerReport, Checked
 
 
@@ -79,7 +78,7 @@ def command(
         options.stop(f"Stopped after {len(report.answers)} of {len(questions)} questions.")
     if not report.complete:
         options.say("Something could not be written or checked; see the result.")
-        raise click.exceptions.Exit(PARTIAL)
+        raise click.exceptions.Exit(options.PARTIAL)
 
 
 def deliver(
@@ -87,7 +86,7 @@ def deliver(
 ) -> None:
     from rich.console import Console
 
-    from pincite.report import bibliography
+    from pincite.report import bibliography, bibtex, ris
     from pincite.verbs.ask import render, terminal
 
     used = report.cited_references
@@ -96,8 +95,8 @@ def deliver(
         "html": lambda: render.to_html(report),
         "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template),
-        "bibtex": lambda: bibliography.to_bibtex(used),
-        "ris": lambda: bibliography.to_ris(used),
+        "bibtex": lambda: bibtex.to_bibtex(used),
+        "ris": lambda: ris.to_ris(used),
         "csl": lambda: bibliography.to_csl(used),
     }
     options.deliver(writers, outputs, lambda: terminal.print_report(report, Console()), quiet)

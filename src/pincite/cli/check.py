@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.shell import PARTIAL
 from pincite.documents.dates import iso_date, stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
@@ -108,7 +107,7 @@ def command(
     if not report.complete:
         again = f" Run it again with --trace {trace} to retry only that." if trace else ""
         options.say(f"Something could not be judged; see the report.{again}")
-        raise click.exceptions.Exit(PARTIAL)
+        raise click.exceptions.Exit(options.PARTIAL)
 
 
 def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:

@@ -16,7 +16,7 @@ import click
 
 from pincite import SILENCED
 from pincite.cli import options
-from pincite.cli.shell import LIBRARIES
+from pincite.cli.extras import LIBRARIES
 from pincite.errors import MissingModel, install_command
 
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs

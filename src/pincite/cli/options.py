@@ -3,18 +3,24 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pincite import codec, durable, errors
-from pincite.cli import shell
+from pincite.cli import extras
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
 from pincite.text import pasted
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
@@ -22,6 +28,9 @@ OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
 # Entry points of `--on NAME`: each opens a `pincite.documents.inputs.Parallel` of N workers.
 WORKERS = "pincite.workers"
+# Exit codes, as the others in `pincite.cli`.
+PARTIAL = 5  # something failed; the rest of the result is valid
+STOPPED = 130  # as after Ctrl-C
 
 
 def address(value: Path | str) -> Path | str:
@@ -208,6 +217,11 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
     return add
 
 
+def pop_record(options: dict[str, Any], record: type[R]) -> R:
+    """Pop the options that are named as the fields of a dataclass, and return one made of them."""
+    return record(**{field.name: options.pop(field.name) for field in fields(record)})
+
+
 def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:
     """Pop the values of `output_options`; returns the path of each format."""
     names = [name for name in options if name.endswith("_path")]
@@ -252,7 +266,7 @@ def parallel(on: Any, workers: int | None) -> Iterator[Any]:
             raise click.UsageError("--workers needs --on ray.")
         yield Parallel()
         return
-    shell.require(on)
+    extras.require(on)
     (point,) = entry_points(group=WORKERS, name=on)
     with point.load()(workers or 0) as found:
         yield found
@@ -348,7 +362,7 @@ def say(message: str, quiet: bool = False) -> None:
 def stop(message: str) -> None:
     """Print why a run ends early, and exit as after Ctrl-C."""
     say(message)
-    raise click.exceptions.Exit(shell.STOPPED)
+    raise click.exceptions.Exit(STOPPED)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Formatting for all reports: text, counts, links, cells, and words for what was not read."""
+"""How all reports show text, numbers, links, cells, and what became of a source."""
 
 import csv
 import io
@@ -13,7 +13,8 @@ from pincite.text.hosts import without_folder
 from pincite.text.languages import named
 from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked, WorkStatus
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
+# With these a spreadsheet's formula begins (OWASP, "CSV injection").
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Look(NamedTuple):
@@ -79,12 +80,13 @@ def in_quotes(text: str) -> str:
 
 def safe_link(url: str | None) -> str | None:
     """Return the URL if it is http or https; None for `javascript:` and the like."""
-    web = url is not None and url.lower().startswith(("http://", "https://"))
-    return url.replace("&amp;", "&") if url and web else None  # wikitext may contain &amp;
+    if url is None or not url.lower().startswith(("http://", "https://")):
+        return None
+    return url.replace("&amp;", "&")  # as wikitext may write it
 
 
 def called(url: str, title: str = "") -> str:
-    """The display name of a document: its title, file name or URL.
+    """Return the display name of a document: its title, file name or URL.
 
     >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
     ('two words.pdf', 'A page')
@@ -115,14 +117,15 @@ def usage_line(usage: Usage) -> str:
     """Summarise the calls of models in one line; empty if there were none."""
     if not (usage.n_calls or usage.n_reused):
         return ""
-    words = f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable"
-    words += f", {usage.n_reused} more taken from the trace)" if usage.n_reused else ")"
-    words += f", {usage.n_prompt_tokens:,} + {usage.n_reply_tokens:,} tokens"
-    return words + (f", cost {usage.cost:.4f}" if usage.cost else "")
+    reused = f", {usage.n_reused} more taken from the trace" if usage.n_reused else ""
+    cost = f", cost {usage.cost:.4f}" if usage.cost else ""
+    return (
+        f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable{reused})"
+        f", {usage.n_prompt_tokens:,} + {usage.n_reply_tokens:,} tokens{cost}"
+    )
 
 
-# ── Why a page was not read or not used, and what judged it ──────────────────────────────────────
-
+# What is known of a cited work.
 WORKS: Mapping[WorkStatus, Look] = {
     WorkStatus.OTHER_WORK: Look("✗", "identifier of another work", "refuted", "bold red"),
     WorkStatus.IMPOSSIBLE: Look("✗", "impossible identifier", "refuted", "bold red"),
@@ -137,6 +140,7 @@ WORKS: Mapping[WorkStatus, Look] = {
     WorkStatus.CORRECTED: Look("✓", "corrected", "supported", "green"),
     WorkStatus.AGREES: Look("✓", "agrees with the record", "supported", "green"),
 }
+# Why a source could not be checked.
 REASONS = {
     Reason.DEAD: "dead link",
     Reason.SOFT_404: "the page says it was not found",
@@ -170,6 +174,7 @@ REASONS = {
     Reason.CIRCULAR: "circular: a copy of Wikipedia",
     Reason.INTERNAL_ERROR: "a bug in Pincite",
 }
+# Why a page is not suggested.
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
     Bar.SITE: "excluded by the settings",
@@ -186,9 +191,9 @@ def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
     return f"{words} ({outcome.detail})" if outcome.detail else words
 
 
-def why_excluded(left_out: Exclusion, say: Callable[[str], str] = str) -> str:
+def why_excluded(exclusion: Exclusion, say: Callable[[str], str] = str) -> str:
     """Return the reason in words, translated by `say`, with any detail."""
-    words, detail = say(BARS[left_out.bar]), left_out.detail
+    words, detail = say(BARS[exclusion.bar]), exclusion.detail
     return one_line(f"{words}: {detail}" if detail else words)
 
 

@@ -33,7 +33,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from pincite.documents.packed import MAX_RATIO, SMALL
 from pincite.durable import WriterLock
-from pincite.verbs.verify.cited_copies import Unused
+from pincite.verbs.verify.article_files import Unused
 from pincite_server.problems import unknown_field
 from pincite_server.requests import SentFile
 from pincite_server.tables import new_id

@@ -42,7 +42,7 @@ from pincite.types import (
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
 from pincite.verbs.check.speakers import Occasion
-from pincite.verbs.verify import cited_copies, wording
+from pincite.verbs.verify import article_files, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.web.sources import FetchStep
@@ -118,7 +118,7 @@ def _verify(
 
     article = _article(body, settings, emit)
     sources = [EXAMPLES[body.example].folder / "sources"] if body.example else []
-    refused: Sequence[cited_copies.Unused] = ()
+    refused: Sequence[article_files.Unused] = ()
     uploaded: Sequence[SentFile] = ()
     if isinstance(body, VerifyFilesRequest) and body.files:
         if folders is None or not folders.stored.is_dir():
@@ -199,8 +199,8 @@ def _fetching(emit: Emit) -> Callable[[FetchStep], None]:
 
 
 def _describe_files(
-    files: cited_copies.ArticleFiles,
-    refused: Sequence[cited_copies.Unused],
+    files: article_files.ArticleFiles,
+    refused: Sequence[article_files.Unused],
     uploaded: Sequence[SentFile],
 ) -> Mapping[str, Any]:
     """What became of the uploaded files, for the result's page."""

@@ -1,247 +1,39 @@
-"""The report of `verify` and its JSON.
-
-How far each citation got between reference mark and verdict, and why some were not judged.
-"""
+"""The report of `verify`, as JSON and as CSV."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, cast
 
 from pincite import codec, errors
 from pincite.codec import Probability
 from pincite.judgement import aggregation
 from pincite.notes import Note
-from pincite.report.cells import REASONS, n_of
-from pincite.text.identifiers import doi_address, pubmed_address
+from pincite.report import cells
+from pincite.report.cells import REASONS
 from pincite.types import (
-    Article,
-    Citation,
     CitationResult,
     CopyKind,
     Doc,
     Failed,
     Finding,
     Label,
+    Listing,
+    Part,
     Reason,
+    Suggestion,
     Unchecked,
     Uncited,
     written,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.wording import COPIES, STEPS
+from pincite.verbs.verify.coverage import FLAGS, Coverage, stage_of
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
-
-
-class Stage(StrEnum):
-    """How far a citation got; each stage implies those before it."""
-
-    CITED = "cited"  # cited for a claim
-    ADDRESSED = "addressed"  # has an address, a DOI, a PubMed ID, or a copy without one
-    OBTAINED = "obtained"  # a copy of the page is available: supplied, cached or fetched
-    READ = "read"  # text was found in it
-    JUDGED = "judged"
-    FLAGGED = "flagged"  # the claim likely fails, or the source may contradict it
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """A number of citations, and of the sources behind them: one source may be cited five times."""
-
-    uses: int  # of references
-    sources: int  # distinct ones
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many citations of an article reached each stage, and why the others did not.
-
-    The first two stages count all claims of the article, the others those that were judged before
-    the run ended.
-    """
-
-    references: int  # uses of references in the article, including those without a claim
-    stages: Mapping[Stage, Tally]  # every stage, in its order
-    waiting: int  # uses at claims not reached before the run was stopped
-    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
-    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
-
-    def __post_init__(self) -> None:
-        if lacking := sorted(set(Stage) - set(self.stages)):
-            raise ValueError(f"it lacks {', '.join(lacking)}")
-
-
-K = TypeVar("K", Stage, Reason, CopyKind)
-FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
-STAGES = tuple(Stage)
-# The page was obtained, but has nothing to judge.
-_NOT_JUDGED = frozenset(
-    {
-        Reason.PAYWALL,
-        Reason.EMPTY,
-        Reason.UNREADABLE_SCAN,
-        Reason.UNDECODABLE,
-        Reason.ENCRYPTED,
-        Reason.UNSUPPORTED_TYPE,
-        Reason.TITLE_ONLY,
-        Reason.CIRCULAR,
-    }
-)
-
-
-def addresses(citation: Citation) -> list[str]:
-    """Return the addresses where the source may be found, best first."""
-    doi = doi_address(citation.doi) if citation.doi else None
-    pubmed = pubmed_address(citation.pmid) if citation.pmid else None
-    return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
-
-
-def stage_of(result: CitationResult, claim: Label) -> Stage:
-    """Return the stage that a citation reached; `claim` is the label of its claim."""
-    outcome = result.outcome
-    if not isinstance(outcome, Unchecked):
-        return Stage.FLAGGED if claim in FLAGS else Stage.JUDGED
-    if not addresses(result.citation):
-        return Stage.CITED
-    if outcome.reason is Reason.LANGUAGE:
-        return Stage.READ
-    return Stage.OBTAINED if outcome.reason in _NOT_JUDGED else Stage.ADDRESSED
-
-
-def coverage_of(article: Article, findings: Sequence[Finding]) -> Coverage:
-    """Compute the coverage of an article's citations; `findings` are the claims judged so far."""
-    cited = [citation for claim in article.claims for citation in claim.citations]
-    results = [(r, stage_of(r, finding.label)) for finding in findings for r in finding.citations]
-    obtained = STAGES.index(Stage.OBTAINED)
-    copied = {r.citation for r, got in results if STAGES.index(got) >= obtained}
-    stages = {
-        Stage.CITED: _tally(cited),
-        Stage.ADDRESSED: _tally(c for c in cited if addresses(c) or c in copied),
-    }
-    for place, wanted in enumerate(STAGES[2:], 2):
-        stages[wanted] = _tally(r.citation for r, got in results if STAGES.index(got) >= place)
-    reasons: dict[Reason, list[Citation]] = {}
-    copies: dict[CopyKind, list[Citation]] = {}
-    for result, _ in results:
-        if isinstance(result.outcome, Unchecked):
-            reasons.setdefault(result.outcome.reason, []).append(result.citation)
-        elif result.copy:
-            copies.setdefault(result.copy.kind, []).append(result.citation)
-    return Coverage(
-        references=article.n_references,
-        stages=stages,
-        waiting=len(cited) - len(results),
-        reasons=_frequent_first({kind: _tally(of_kind) for kind, of_kind in reasons.items()}),
-        copies=_frequent_first({kind: _tally(of_kind) for kind, of_kind in copies.items()}),
-    )
-
-
-def summed(articles: Sequence[Coverage]) -> Coverage:
-    """Sum over articles. A source counts once in each article that cites it."""
-    return Coverage(
-        references=sum(each.references for each in articles),
-        stages=dict.fromkeys(STAGES, Tally(0, 0)) | _sums([each.stages for each in articles]),
-        waiting=sum(each.waiting for each in articles),
-        reasons=_frequent_first(_sums([each.reasons for each in articles])),
-        copies=_frequent_first(_sums([each.copies for each in articles])),
-    )
-
-
-def _sums(articles: Sequence[Mapping[K, Tally]]) -> dict[K, Tally]:
-    found: dict[K, Tally] = {}
-    for kind, tally in (item for each in articles for item in each.items()):
-        before = found.get(kind, Tally(0, 0))
-        found[kind] = Tally(before.uses + tally.uses, before.sources + tally.sources)
-    return found
-
-
-def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
-    return dict(sorted(tallies.items(), key=lambda item: (-item[1].uses, item[0])))
-
-
-def _tally(citations: Iterable[Citation]) -> Tally:
-    """A source is identified by its address, else by the place of its reference in the article."""
-    found = [(addresses(citation), citation.definition) for citation in citations]
-    sources = {urls[0].partition("#")[0] if urls else place for urls, place in found}
-    return Tally(len(found), len(sources))
-
-
-# ── In words ─────────────────────────────────────────────────────────────────────────────────────
-
-COUNTED = (
-    "A citation is one use of a source for a claim, and a reference may contain several; a source "
-    "counts once, however often it is cited. Flagged claims are those labelled "
-    "“contradicted?” or “not supported”."
-)
-
-HEADS = {
-    Stage.CITED: "cited for a claim",
-    Stage.ADDRESSED: "with an address or a copy",
-    Stage.OBTAINED: "with a copy",
-    Stage.READ: "with text",
-    Stage.JUDGED: "judged",
-    Stage.FLAGGED: "cited for a flagged claim",
-}
-
-
-def coverage_rows(found: Coverage) -> list[tuple[str, int, int | None]]:
-    """Return label, uses and distinct sources of each stage. The first has no count of sources."""
-    return [
-        ("references in the article", found.references, None),
-        *((HEADS[stage], tally.uses, tally.sources) for stage, tally in found.stages.items()),
-    ]
-
-
-def counting_rule(found: Coverage) -> str:
-    kinds = [
-        f"{COPIES[kind].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
-        f"({n_of(n.sources, 'source')})"
-        for kind, n in found.copies.items()
-    ]
-    return f"{COUNTED} Judged from {'; '.join(kinds)}." if found.copies else COUNTED
-
-
-def lost_rows(found: Coverage) -> list[tuple[str, str, str]]:
-    """Return rows of (count, reason, next step) for the citations that were not judged."""
-    rows = []
-    for reason, tally in found.reasons.items():
-        of = "" if tally.uses == tally.sources else f" ({n_of(tally.sources, 'source')})"
-        rows.append((f"{tally.uses}{of}", REASONS[reason], STEPS[reason]))
-    return rows
-
-
-class Unread(NamedTuple):
-    """Claims that could not be checked for the same reasons, with their ranks."""
-
-    why: str
-    steps: str
-    findings: Sequence[tuple[int, Finding]]
-
-
-def by_reason(findings: Iterable[tuple[int, Finding]]) -> list[Unread]:
-    """Group the claims that could not be checked, each with its rank, by the reasons."""
-    groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
-    for rank, finding in findings:
-        if finding.label is Label.UNCHECKED and not finding.is_reference_in_doubt:
-            outcomes = [result.outcome for result in finding.citations]
-            why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
-            groups.setdefault(tuple(sorted(why)), []).append((rank, finding))
-    found = []
-    for reasons, unread in sorted(groups.items(), key=lambda group: -len(group[1])):
-        why_unread = "; ".join(REASONS[reason] for reason in reasons) or "no source is cited"
-        steps = "; ".join(dict.fromkeys(STEPS[reason] for reason in reasons))
-        found.append(Unread(why_unread, steps, unread))
-    return found
-
-
-def could_not_be_checked(why: Failed) -> str:
-    return f"it could not be checked: {why.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,24 +115,167 @@ class Report(codec.JsonReport):
         )
 
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Return what writes fields of which one bad item must not cost the others."""
         write = partial(codec.values_of, digits=codec.DIGITS)
+
+        def uncited(items: Sequence[Uncited] | None) -> list[Any] | None:
+            return None if items is None else [errors.shown_uncited(write, item) for item in items]
+
         return {
-            "findings": lambda all_: [errors.shown(write, each) for each in all_],
-            "uncited": lambda all_: (
-                None if all_ is None else [errors.shown_uncited(write, each) for each in all_]
-            ),
+            "findings": lambda findings: [errors.shown(write, finding) for finding in findings],
+            "uncited": uncited,
         }
 
     def as_read(self) -> "Report":
         """Restore each claim's citations and language, which the JSON has elsewhere."""
         language = "" if is_read(self.language) else self.language
-        findings = [
-            replace(
-                f,
-                claim=replace(
-                    f.claim, citations=tuple(r.citation for r in f.citations), language=language
-                ),
-            )
-            for f in self.findings
-        ]
-        return replace(self, findings=tuple(findings))
+
+        def restored(finding: Finding) -> Finding:
+            citations = tuple(result.citation for result in finding.citations)
+            claim = replace(finding.claim, citations=citations, language=language)
+            return replace(finding, claim=claim)
+
+        return replace(self, findings=tuple(map(restored, self.findings)))
+
+
+def could_not_be_checked(why: Failed) -> str:
+    return f"it could not be checked: {why.detail}"
+
+
+# A row per citation, uncited claim and uncited sentence. Counting `citation_reached` gives the
+# coverage.
+COLUMNS = tuple(
+    "rank claim_id section claim label score citation_id citation_title citation_url "
+    "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
+    "suggestion_url suggestion_title suggestion_score suggestion_quote "
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached "
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
+    "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
+    "support unchecked_because reference_status reference_notes".split()
+)
+Row = dict[str, str | float | None]  # a value for some of the columns
+
+
+def to_csv(report: Report) -> str:
+    return cells.csv_text(COLUMNS, rows(report))
+
+
+def rows(report: Report) -> Iterator[list[str | float | None]]:
+    """Yield the values of `COLUMNS`."""
+    for row in _table(report):
+        yield [row.get(column) for column in COLUMNS]
+
+
+def worst_to_csv(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
+    """Return the claims of these ranks in each report as one table, the lowest score first."""
+    table = [
+        {"article": report.title, **row}
+        for report, ranks in reports
+        for row in _table(report)
+        if row.get("rank") in ranks
+    ]
+    table.sort(key=lambda row: cast("float", row["score"]))
+    columns = ("article", *COLUMNS)
+    return cells.csv_text(columns, ([row.get(column) for column in columns] for row in table))
+
+
+def _table(report: Report) -> list[Row]:
+    table: list[Row] = []
+    for rank, finding in enumerate(report.findings, 1):
+        table += errors.shown(partial(_rows_of, report, rank), finding)
+    return table + [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+
+
+def _rows_of(report: Report, rank: int, finding: Finding) -> list[Row]:
+    support, opinion = finding.prob_supported, finding.opinion
+    row = _claim_values(finding) | {
+        "rank": rank,
+        "label": wording.LOOKS[finding.label].label,
+        "score": finding.score,
+        "support": None if support is None else cells.percent(support),
+        "missing": _words(finding.missing),
+        "verifiability": finding.verifiability and str(finding.verifiability),
+    }
+    if finding.label in FLAGS:
+        row["advice"] = report.advice
+    if isinstance(opinion, Failed):
+        row["second_opinion"] = f"none: {opinion.detail}"
+    elif opinion:
+        row["second_opinion"] = wording.VERDICTS[opinion.verdict]
+        row["second_opinion_model"] = opinion.model
+        row["decided_by"] = str(finding.decided_by)
+    return [row | _citation_values(result, finding) for result in finding.citations] or [row]
+
+
+def _citation_values(result: CitationResult, finding: Finding) -> Row:
+    citation, outcome, copy, changed = result.citation, result.outcome, result.copy, result.changed
+    row: Row = {
+        "citation_id": citation.citation_id,
+        "citation_title": citation.title,
+        "citation_url": citation.url,
+        "citation_label": wording.LOOKS[result.label].label,
+        "citation_missing": _words(result.missing),
+        "citation_reliability": _reliability(result.listing),
+        "citation_reached": str(stage_of(result, finding.label)),
+        "place": wording.where(result.place, result.label) or None,
+        "reference_status": str(result.work.status) if result.work else None,
+        "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
+    }
+    if isinstance(outcome, Unchecked):
+        row["unchecked_reason"] = str(outcome.reason)
+        row["unchecked_detail"] = outcome.detail
+        row["unchecked_because"] = REASONS[outcome.reason]
+    else:
+        row["citation_score"] = outcome.score
+        row["quote"] = outcome.quoted
+        row["reasons"] = "; ".join(outcome.reasons)
+    if copy:
+        row["copy"] = str(copy.kind)
+        row["copy_url"] = copy.file if copy.kind is CopyKind.OWN else copy.url
+        row["copy_date"] = copy.date
+        row["not_live"] = str(result.not_live.reason) if result.not_live else None
+    if copy and changed:
+        row["changed"] = wording.LOOKS[changed.label].label
+        row["changed_quote"] = changed.evidence.quoted
+    return row
+
+
+def _uncited_row(uncited: Uncited) -> Row:
+    return _claim_values(uncited) | {
+        "label": wording.NO_CITATION,
+        "reasons": "; ".join(uncited.reasons),
+        "citation_need": uncited.probability,
+    }
+
+
+def _claim_values(item: Finding | Uncited) -> Row:
+    excluded = (f"{exclusion.url} ({exclusion.bar})" for exclusion in item.excluded)
+    row: Row = {
+        "claim_id": item.claim.claim_id,
+        "section": " › ".join(item.claim.section),
+        "claim": item.claim.text,
+        "excluded": " | ".join(excluded) or None,
+    }
+    return row | _suggestion_values(item.suggestions[0]) if item.suggestions else row
+
+
+def _suggestion_values(suggestion: Suggestion) -> Row:
+    evidence = suggestion.evidence
+    return {
+        "suggestion_url": evidence.passage.url,
+        "suggestion_title": evidence.passage.title,
+        "suggestion_score": evidence.score,
+        "suggestion_quote": evidence.quoted,
+        "suggestion_reliability": _reliability(suggestion.listing),
+        "suggestion_place": wording.where(suggestion.place, Label.SUPPORTED) or None,
+        "suggestion_corpus": suggestion.corpus or None,
+    }
+
+
+def _reliability(listing: Listing | None) -> str | None:
+    return str(listing.reliability) if listing else None
+
+
+def _words(parts: Sequence[Part]) -> str | None:
+    return " | ".join(part.words for part in parts) or None

@@ -5,6 +5,7 @@ Sign and word always go together: colour alone never distinguishes verdicts.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 
 from pincite.judgement import aggregation, decide
 from pincite.library.exclusions import LABELS as LISTED
@@ -34,6 +35,8 @@ from pincite.types import (
     Verdict,
     WorkStatus,
 )
+
+Say = Callable[[str], str]  # translates a template
 
 LOOKS = {
     Label.SUPPORTED: Look("✓", "supported", "supported", "green"),
@@ -101,39 +104,58 @@ COPIES = {
     CopyKind.OWN: "your own copy",
     CopyKind.CORPUS: "copy in the corpus",
 }
+
+
+def _read_words(kind: CopyKind, is_dated: bool) -> str:
+    if not is_dated:
+        return COPIES[kind]
+    return f"{COPIES[kind]}{' of' if kind in ARCHIVED_KINDS else ', fetched'} %(date)s"
+
+
 # Which copy was read, keyed by its kind and whether its date is known.
 READ = {
-    (kind, dated): words
-    + ((" of %(date)s" if kind in ARCHIVED_KINDS else ", fetched %(date)s") if dated else "")
-    for kind, words in COPIES.items()
-    for dated in (True, False)
+    (kind, is_dated): _read_words(kind, is_dated) for kind in COPIES for is_dated in (True, False)
 }
 NOT_LIVE = "%(read)s; the page itself: %(why)s"
 NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
 ARCHIVED = {True: "the archived copy of %(date)s", False: "the archived copy"}  # if it is dated
 # How much the archived copy supports (True: the whole claim), and today's page by its label.
 CHANGED = {
-    (whole, label): f"%(copy)s supports {'' if whole else 'part of '}the claim, {today}"
-    for whole in (True, False)
+    (is_whole, label): f"%(copy)s supports {'' if is_whole else 'part of '}the claim, {today}"
+    for is_whole in (True, False)
     for label, today in (
         (Label.PARTLY_SUPPORTED, "today's page only part of it"),
         (Label.NOT_SUPPORTED, "today's page does not"),
         (Label.REFUTED, "today's page seems to contradict it"),
     )
 }
-# Where a quote is: the page, keyed by whether its number is printed or counted in the file, or the
-# time in a recording; and whether it was cited there.
-TIME = "time"
-ON_PAGE = {True: "p. %(page)s", False: "page %(page)s of the file", TIME: "at %(page)s"}
+
+
+class Spot(StrEnum):
+    """How the place of a quote is known."""
+
+    PRINTED = "printed"  # the number printed on its page
+    COUNTED = "counted"  # the page's number in the file
+    TIME = "time"  # in a recording
+    UNKNOWN = "unknown"
+
+
+ON_PAGE = {
+    Spot.PRINTED: "p. %(page)s",
+    Spot.COUNTED: "page %(page)s of the file",
+    Spot.TIME: "at %(page)s",
+}
+_AT_SPOT = {
+    Spot.PRINTED: f"on {ON_PAGE[Spot.PRINTED]}",
+    Spot.COUNTED: f"on {ON_PAGE[Spot.COUNTED]}",
+    Spot.TIME: ON_PAGE[Spot.TIME],
+    Spot.UNKNOWN: "elsewhere",
+}
+# Where a quote is that is not where it was cited, keyed by whether it supports the claim.
 ELSEWHERE = {
-    (found, printed): f"cited %(cited)s, {words} {place}"
-    for found, words in ((True, "found"), (False, "closest words"))
-    for printed, place in (
-        (True, f"on {ON_PAGE[True]}"),
-        (False, f"on {ON_PAGE[False]}"),
-        (TIME, ON_PAGE[TIME]),
-        (None, "elsewhere"),
-    )
+    (is_found, spot): f"cited %(cited)s, {words} {place}"
+    for is_found, words in ((True, "found"), (False, "closest words"))
+    for spot, place in _AT_SPOT.items()
 }
 CHANGED_STEP = "read both; if the page has changed, set url-status=deviated in the citation"
 VERDICTS = {
@@ -210,60 +232,68 @@ UNCITED = {
 READ_FIRST = "Read the source before you tag."
 ORDER = decide.WORST_FIRST  # in which verdicts are counted: those that need attention first
 MAX_PART = 120  # characters of a missing part
+MAX_NAME = 160  # characters of a source's name: some references are whole paragraphs
 
 
-def counted(labels: Mapping[Label, int]) -> list[Label]:
-    """Return the labels to count, in ORDER: "disputed" only where a model's opinion made it so."""
-    return [label for label in ORDER if label is not Label.DISPUTED or labels[label]]
+def labels_to_count(counts: Mapping[Label, int]) -> list[Label]:
+    """Return the labels, in ORDER: "disputed" only where a model's opinion made it so."""
+    return [label for label in ORDER if label is not Label.DISPUTED or counts[label]]
 
 
 def verdict(label: Label) -> str:
     return f"{LOOKS[label].sign} {LOOKS[label].label}"
 
 
-def verdict_by(finding: Finding, say: Callable[[str], str] = str) -> str:
+def verdict_by(finding: Finding, say: Say = str) -> str:
     """Return the label in words, and what it rests on."""
-    return ", ".join(filter(None, (say(LOOKS[finding.label].label), rests_on(finding, say))))
+    label, basis = say(LOOKS[finding.label].label), rests_on(finding, say)
+    return f"{label}, {basis}" if basis else label
 
 
-def rests_on(finding: Finding, say: Callable[[str], str] = str) -> str:
+def rests_on(finding: Finding, say: Say = str) -> str:
     """Say what the label rests on, or name the model that alone decided; may be empty."""
-    opinion = finding.opinion
     if finding.decided_by is DecidedBy.PINCITE:
         words = READS.get((finding.label, aggregation.basis(finding)))
         return say(words) if words else ""
-    alone = finding.decided_by is DecidedBy.MODEL and finding.label is not Label.DISPUTED
-    if not alone or not isinstance(opinion, Opinion):
+    if finding.decided_by is not DecidedBy.MODEL or finding.label is Label.DISPUTED:
+        return ""
+    opinion = finding.opinion
+    if not isinstance(opinion, Opinion):
         return ""
     return say(ACCORDING_TO) % {"name": cells.one_line(opinion.model)}
 
 
-def strength(finding: Finding, say: Callable[[str], str] = str) -> str:
+def strength(finding: Finding, say: Say = str) -> str:
     """Return the support in words; empty where that number is not the label's."""
     label, support = finding.label, finding.prob_supported
-    # Beside such a witness it is the rule's bound, not an estimate.
-    bound = any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in aggregation.read_by(finding))
-    if support is None or bound or label not in STRENGTHS or finding.decided_by is DecidedBy.MODEL:
+    if support is None or label not in STRENGTHS or finding.decided_by is DecidedBy.MODEL:
         return ""
-    sure = label is Label.SUPPORTED and support >= decide.SURE
-    return say(STRENGTH if sure else STRENGTHS[label]) % {"n": cells.percent(support)}
+    if any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in aggregation.read_by(finding)):
+        return ""  # beside such a witness the number is the rule's bound, not an estimate
+    is_sure = label is Label.SUPPORTED and support >= decide.SURE
+    return say(STRENGTH if is_sure else STRENGTHS[label]) % {"n": cells.percent(support)}
 
 
-def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
+def where(place: Place | None, label: Label, say: Say = str) -> str:
     """Say where a quote is: "cited p. 12, found on p. 31"."""
     if place is None:
         return ""
     page = cells.one_line(place.page or "")
-    kind = TIME if is_time(page) else place.printed
+    if not page:
+        spot = Spot.UNKNOWN
+    elif is_time(page):
+        spot = Spot.TIME
+    else:
+        spot = Spot.PRINTED if place.printed else Spot.COUNTED
     if not place.elsewhere:
-        return say(ON_PAGE[kind]) % {"page": page} if page else ""
-    found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
-    template = ELSEWHERE[found, kind if page else None]
-    kind_of, _, number = cells.one_line(place.cited or "").partition(" ")
-    return say(template) % {"cited": f"{say(kind_of)} {number}".strip(), "page": page}
+        return say(ON_PAGE[spot]) % {"page": page} if page else ""
+    is_found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+    kind, _, number = cells.one_line(place.cited or "").partition(" ")
+    cited = f"{say(kind)} {number}".strip()
+    return say(ELSEWHERE[is_found, spot]) % {"cited": cited, "page": page}
 
 
-def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
+def copy_read(result: CitationResult, say: Say = str) -> str:
     """Say which copy was read, and why not the live page; empty if nothing was read."""
     copy, instead = result.copy, result.not_live
     if copy is None:
@@ -278,7 +308,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
     return cells.one_line(read)
 
 
-def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[str]:
+def second_opinion(finding: Finding, say: Say = str) -> list[str]:
     opinion, own = finding.opinion, finding.prob_supported
     if opinion is None or (isinstance(opinion, Failed) and opinion.is_of_run):
         return []
@@ -305,7 +335,7 @@ def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> list[st
     return lines
 
 
-def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str:
+def what_changed(result: CitationResult, say: Say = str) -> str:
     """Say how the source changed since it was cited; empty if no change was found."""
     if result.changed is None or result.copy is None:
         return ""
@@ -342,43 +372,41 @@ def what_is_missing(
     missing: Sequence[Part],
     n_sources: int = 1,
     claim: str = "",
-    say: Callable[[str], str] = str,
+    say: Say = str,
 ) -> str:
     """Say which parts of a supported or partly supported claim lack support; empty if none."""
-    absent, denied = absent_and_denied(missing)
-    atoms = [part for part in absent if part.kind != "clause"]
-    clauses = [part for part in absent if part.kind == "clause"]  # by the network alone
-    if label is Label.PARTLY_SUPPORTED and not missing and n_sources > 1:
+    has_several = n_sources > 1
+    if label is Label.PARTLY_SUPPORTED and not missing and has_several:
         return say(MISSING["apart"])
-    return "; ".join(
-        say(MISSING[key]) % {"words": words}
-        for key, parts in (
-            ("nowhere" if n_sources > 1 else "absent", atoms),
-            ("read_nowhere" if n_sources > 1 else "unread", clauses),
-            ("denied", denied),
-        )
-        if (words := quoted(parts, claim, say))
-    )
+    absent, denied = absent_and_denied(missing)
+    parts_by_key = {
+        "nowhere" if has_several else "absent": [p for p in absent if p.kind != "clause"],
+        # Clauses are missing by the network alone.
+        "read_nowhere" if has_several else "unread": [p for p in absent if p.kind == "clause"],
+        "denied": denied,
+    }
+    quotes = {key: quoted(parts, claim, say) for key, parts in parts_by_key.items()}
+    return "; ".join(say(MISSING[key]) % {"words": words} for key, words in quotes.items() if words)
 
 
-def missing_of(finding: Finding, say: Callable[[str], str] = str) -> str:
+def missing_of(finding: Finding, say: Say = str) -> str:
     n_sources, claim = len(finding.citations), finding.claim.text
     return what_is_missing(finding.label, finding.missing, n_sources, claim, say)
 
 
-def joined(finding: Finding, say: Callable[[str], str] = str) -> str:
+def joined(finding: Finding, say: Say = str) -> str:
     """Say how the sources' verdicts make the claim's, where that is not plain; else empty."""
     labels = {result.label for result in finding.citations}
     if finding.together is None:
-        is_open = finding.label is Label.UNCHECKED and labels != {Label.UNCHECKED}
-        return say(JOINED["open"]) if is_open and labels else ""
+        is_open = finding.label is Label.UNCHECKED and labels - {Label.UNCHECKED}
+        return say(JOINED["open"]) if is_open else ""
     if len(finding.citations) == 1:
         return say(JOINED["earlier"])
-    alone = Label.SUPPORTED in labels or finding.opinion is not None
-    return "" if alone or finding.label is not Label.SUPPORTED else say(JOINED["supported"])
+    is_plain = Label.SUPPORTED in labels or finding.opinion is not None
+    return say(JOINED["supported"]) if finding.label is Label.SUPPORTED and not is_plain else ""
 
 
-def unverifiable(finding: Finding, say: Callable[[str], str] = str) -> str:
+def unverifiable(finding: Finding, say: Say = str) -> str:
     """Say that neither citation nor search supports the claim; empty if one does, or seems to."""
     if not aggregation.may_be_unverifiable(finding):
         return ""
@@ -393,23 +421,35 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
     if isinstance(result.outcome, Unchecked):
         return ()
     lacking = _lacking(result.outcome)
-    outcomes = [each.outcome for each in finding.citations if each is not result]
     beside = {
         word
-        for outcome in outcomes
-        if isinstance(outcome, Evidence)
-        for word in lacking - _lacking(outcome)
+        for other in finding.citations
+        if other is not result and isinstance(other.outcome, Evidence)
+        for word in lacking - _lacking(other.outcome)
     }
-    seen = [witness.note for witness in result.outcome.witnesses]
-    found = list[Note]()
+    of_witnesses = [witness.note for witness in result.outcome.witnesses]
+    shown = []
     for reason in unsaid(result.outcome.reasons_coded, result.missing or finding.missing):
-        if reason not in seen and not beside.isdisjoint(words := _words_of(reason)):
-            left = tuple(word for word in words if word not in beside)
-            reason = replace(reason, values={**reason.values, "words": left})
-            if not left:
-                continue
-        found.append(reason)
-    return tuple(found)
+        words = _words_of(reason)
+        left = tuple(word for word in words if word not in beside)
+        if reason in of_witnesses or left == words:
+            shown.append(reason)
+        elif left:
+            shown.append(replace(reason, values={**reason.values, "words": left}))
+    return tuple(shown)
+
+
+def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
+    """Drop the reasons that name only words already listed as missing."""
+
+    def is_listed(word: str) -> bool:
+        return any(word in part.words for part in missing)
+
+    def is_new(reason: Note) -> bool:
+        words = _words_of(reason)
+        return not words or not all(map(is_listed, words))
+
+    return tuple(filter(is_new, reasons))
 
 
 def _lacking(evidence: Evidence) -> set[str]:
@@ -423,51 +463,48 @@ def _words_of(reason: Note) -> tuple[str, ...]:
 
 def also_read(evidence: Evidence, claim: str) -> list[str]:
     """Return the sentences read with a supporting quote that say what it lacks, in order."""
-    text, quote, found = evidence.passage.text, evidence.quote, list[str]()
-    if not (evidence.passage.pieces and quote and evidence.prob_supported >= decide.THRESHOLD):
-        return found
+    passage, quote = evidence.passage, evidence.quote
+    if not passage.pieces or not quote or evidence.prob_supported < decide.THRESHOLD:
+        return []
     lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
-    for span in sentences_of(text):
-        sentence, said = span.of(text), stated(lacking, span.of(text))
-        is_title = sentence == evidence.passage.title or is_heading(text, span)
-        if said and not (is_title or span.overlaps(quote)):
-            found.append(sentence)
-            lacking.difference_update(said)
-    return found
-
-
-def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
-    """Drop the reasons that name only words already listed as missing."""
-
-    def is_new(reason: Note) -> bool:
-        words = _words_of(reason)
-        return not words or not all(any(word in p.words for p in missing) for word in words)
-
-    return tuple(filter(is_new, reasons))
+    sentences = list[str]()
+    for span in sentences_of(passage.text):
+        sentence = span.of(passage.text)
+        is_title = sentence == passage.title or is_heading(passage.text, span)
+        if is_title or span.overlaps(quote):
+            continue
+        if new := stated(lacking, sentence):
+            sentences.append(sentence)
+            lacking.difference_update(new)
+    return sentences
 
 
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     """Split the missing parts into absent ones and ones that a source seems to contradict."""
-    denied = [
-        part
-        for part in missing
-        if part.kind == "contradiction"
-        or (part.evidence and part.evidence.prob_refuted >= decide.REFUTED_FROM)
-    ]
+    denied = [part for part in missing if _is_denied(part)]
     return [part for part in missing if part not in denied], denied
 
 
-def quoted(parts: Sequence[Part], claim: str = "", say: Callable[[str], str] = str) -> str:
+def _is_denied(part: Part) -> bool:
+    if part.kind == "contradiction":
+        return True
+    return part.evidence is not None and part.evidence.prob_refuted >= decide.REFUTED_FROM
+
+
+def quoted(parts: Sequence[Part], claim: str = "", say: Say = str) -> str:
     """Quote the parts of a claim; of names only whole ones: not "World" of "World Bank"."""
-    texts = dict.fromkeys(text for part in parts for text in _whole(part, claim))
+    texts = dict.fromkeys(text for part in parts for text in _whole_names(part, claim))
     return ", ".join(say(QUOTED) % {"words": cells.shortened(text, MAX_PART)} for text in texts)
 
 
-def _whole(part: Part, claim: str) -> list[str]:
+def _whole_names(part: Part, claim: str) -> list[str]:
+    """Return a part's words; if a word beside them is a name too, the whole names with them."""
     if part.kind != "name" or part.span.of(claim) != part.words:
         return [part.words]
     before, after = claim[: part.span.start], claim[part.span.end :]
-    beside = {*before.split(" ")[-2:-1], *after.split(" ")[1 if after[:1] == " " else 2 : 2]}
+    beside = set(before.split(" ")[:-1][-1:])
+    if after.startswith(" "):
+        beside.update(after.split(" ")[1:2])
     if beside.isdisjoint(names(claim)):
         return [part.words]
     return [name for name in whole(claim, [part.words]) if name != part.words]
@@ -486,10 +523,14 @@ def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
 
 
 def worst_work(finding: Finding) -> WorkStatus | None:
-    """What is known of the worst of its works that are in doubt."""
-    found = [r.work.status for r in finding.citations if r.work and r.is_in_doubt]
-    return min(found, key=list(WorkStatus).index, default=None)
+    """Return what is known of the worst of the cited works that are in doubt."""
+    statuses = [r.work.status for r in finding.citations if r.work and r.is_in_doubt]
+    return min(statuses, key=list(WorkStatus).index, default=None)
 
 
 def name_of(citation: Citation) -> str:
     return cells.one_line(citation.title or citation.url or citation.text or citation.citation_id)
+
+
+def short_name_of(citation: Citation) -> str:
+    return cells.shortened(name_of(citation), MAX_NAME)

@@ -26,8 +26,9 @@ from pincite.report import cells
 from pincite.report.cells import REASONS
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestion, Unchecked
-from pincite.verbs.verify import render, wording
-from pincite.verbs.verify.report import Report, Stage, stage_of
+from pincite.verbs.verify import render, wikitext, wording
+from pincite.verbs.verify.coverage import Stage, stage_of
+from pincite.verbs.verify.report import Report
 from pincite.wiki.article import Markup, article_text, title_of
 from pincite.wiki.suggest import Dates
 from pincite_server import demo, forms
@@ -376,9 +377,9 @@ def _board(
         "WHOLE": WHOLE,
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
-            render.reference, dates=dates, language=opened.claim.language if opened else ""
+            wikitext.reference, dates=dates, language=opened.claim.language if opened else ""
         ),
-        "to_paste": partial(render.to_paste, dates=dates, wrong=wrong),
+        "to_paste": partial(wikitext.to_paste, dates=dates, wrong=wrong),
         "wrong": wrong,
     }
 
@@ -578,7 +579,7 @@ def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> Clai
             _suggested(each, dates, finding.claim.language) for each in finding.suggestions
         ],
         tags=finding.claim.tags,
-        tag=render.tag(finding, dates.today),
+        tag=wikitext.tag(finding, dates.today),
     )
 
 
@@ -611,5 +612,5 @@ def _suggested(suggestion: Suggestion, dates: Dates, language: str) -> Suggestio
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=render.reference(suggestion, dates, language),
+        reference=wikitext.reference(suggestion, dates, language),
     )
