@@ -25,8 +25,7 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify.coverage import coverage_of
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, coverage_of
 
 HOSTILE = [
     '"><script>alert(1)</script>',

@@ -24,8 +24,7 @@ from pincite.errors import InputError
 from pincite.notes import Note
 from pincite.types import Evidence, Reason, Span
 from pincite.verbs.check.report import CheckReport
-from pincite.verbs.verify.coverage import Stage
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, Stage
 
 # A high half before a low one reads back as the character that they are together.
 HOSTILE = st.sampled_from('\udc00\udfff\x00\x1b\u202e\u2028"\\<&')

@@ -25,6 +25,7 @@ from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.notes import Note
 from pincite.report import cells
+from pincite.report.cells import MAX_SHOWN, excerpt, in_menu
 from pincite.types import (
     Article,
     Basis,
@@ -51,9 +52,7 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import render, terminal, wikitext, wording
-from pincite.verbs.verify.coverage import coverage_of
-from pincite.verbs.verify.excerpt import MAX_SHOWN, excerpt, in_menu, quoted_prose
-from pincite.verbs.verify.report import Report, rows, to_csv
+from pincite.verbs.verify.report import Report, coverage_of, rows, to_csv
 from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)
@@ -552,7 +551,7 @@ def test_a_reference_quotes_whole_sentences(row: dict[str, str]) -> None:
     quote = span_of(row["text"], row["quote"])
     language = "de" if "Die " in row["text"] else "en"
     passage = Passage("d", "u", "t", row["text"], Span(0, len(row["text"])), language=language)
-    assert quoted_prose(Evidence(passage, 0.9, 0.0, 0.1, 2.0, quote)) == row["is"]
+    assert wikitext.quoted_prose(Evidence(passage, 0.9, 0.0, 0.1, 2.0, quote)) == row["is"]
 
 
 def referred(**changed: Any) -> Suggestion:

@@ -12,7 +12,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.verbs.verify import terminal, worklist
-from pincite.verbs.verify.coverage import Stage
+from pincite.verbs.verify.report import Stage
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:

@@ -20,7 +20,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.coverage import (
+from pincite.verbs.verify.report import (
     Stage,
     Tally,
     coverage_of,

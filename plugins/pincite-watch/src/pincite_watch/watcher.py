@@ -33,7 +33,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify.build import Run, decisive, report_settings
 from pincite.verbs.verify.cited_copies import CitedSource
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 from pincite.web.addresses import WAYBACK_API
 from pincite.web.sources import TRANSIENT, FetchStep
 from pincite.wiki.addresses import ArticleAddress, Site

@@ -25,7 +25,7 @@ from pincite.report import cells
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
 from pincite.types import FILE, Article, Citation, Document, Failed, Unchecked
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 from pincite.verbs.verify.wording import name_of
 
 HEAD = 3_000  # characters at the start of a text that are searched for its DOI

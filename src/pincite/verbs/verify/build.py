@@ -37,10 +37,9 @@ from pincite.types import (
 )
 from pincite.verbs.verify.article_files import ArticleFiles, match_files
 from pincite.verbs.verify.cited_copies import CitedCopies, corpus_copies
-from pincite.verbs.verify.coverage import coverage_of
 from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.verbs.verify.report import Report, could_not_be_checked, coverage_of
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import corrected, date_format_of

@@ -26,7 +26,7 @@ from pincite.types import (
     Unchecked,
     own_digest,
 )
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 from pincite.web.sources import WebPages
 
 # `url-status` values of pages that no longer hold what was cited (Help:Citation Style 1). Their

@@ -18,7 +18,7 @@ from pincite.settings import Settings
 from pincite.text.hosts import host_of
 from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked, written
 from pincite.verbs.verify.cited_copies import CitedCopies, is_wanted
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 from pincite.web.addresses import WebRules
 from pincite.wiki.uncited import find_uncited, is_read
 

@@ -69,7 +69,7 @@ from pincite.types import (
     own_digest,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
-from pincite.verbs.verify.coverage import addresses
+from pincite.verbs.verify.report import addresses
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}

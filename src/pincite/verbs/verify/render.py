@@ -10,20 +10,19 @@ from pincite import errors
 from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import outcomes
 from pincite.report import cells, templates
-from pincite.report.cells import REASONS, WORKS, why_excluded
+from pincite.report.cells import REASONS, WORKS, excerpt, why_excluded
 from pincite.text import languages
 from pincite.types import CitationResult, Evidence, Finding, Label, Part, Unchecked
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.coverage import (
+from pincite.verbs.verify.report import (
     FLAGS,
+    Report,
     Stage,
     counting_rule,
     coverage_rows,
     lost_rows,
     unread_groups,
 )
-from pincite.verbs.verify.excerpt import excerpt
-from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.wikitext import to_paste
 from pincite.wiki.suggest import Dates
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pincite import errors
 from pincite.report import cells
-from pincite.report.cells import WORKS, judged_in, why_excluded, why_unchecked
+from pincite.report.cells import MAX_SHOWN, WORKS, excerpt, judged_in, why_excluded, why_unchecked
 from pincite.types import (
     NO_WORK,
     CitationResult,
@@ -26,17 +26,17 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.coverage import (
+from pincite.verbs.verify.report import (
     FLAGS,
+    Counts,
     Coverage,
+    Report,
     Stage,
     counting_rule,
     coverage_rows,
     lost_rows,
     unread_groups,
 )
-from pincite.verbs.verify.excerpt import MAX_SHOWN, excerpt
-from pincite.verbs.verify.report import Counts, Report
 from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
 
 # Characters before an ellipsis.

@@ -8,6 +8,7 @@ without a template.
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from functools import partial
+from itertools import dropwhile
 
 from pincite import errors
 from pincite.judgement import aggregation
@@ -28,7 +29,6 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.excerpt import quoted_prose
 from pincite.verbs.verify.report import Report
 from pincite.wiki import suggest
 from pincite.wiki.suggest import Dates
@@ -163,6 +163,15 @@ def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str |
         quote=quoted_prose(suggestion.evidence) or None,
     )
     return f"<ref>{citation}</ref>"
+
+
+def quoted_prose(evidence: Evidence) -> str:
+    """Return the quote without headings before it; empty if that is no whole sentence of prose."""
+    shown = cells.excerpt(evidence.passage.text, evidence.quote)
+    is_prose = partial(cells.is_prose, language=evidence.passage.language or "en")
+    quoted = shown.quote.splitlines() if shown else []
+    lines = list(dropwhile(lambda line: not is_prose(line), quoted))
+    return cells.one_line(" ".join(lines)) if all(map(is_prose, lines)) else ""
 
 
 def _author_parameters(names: Sequence[str]) -> dict[str, str]:

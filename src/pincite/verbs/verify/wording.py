@@ -1,11 +1,11 @@
-"""Words and signs for verdicts, reasons and copies, shared by all formats.
+"""Puts findings into words, the same for all formats. The tables of words are in words.toml."""
 
-Sign and word always go together: colour alone never distinguishes verdicts.
-"""
-
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 from pincite.judgement import aggregation, decide
 from pincite.library.exclusions import LABELS as LISTED
@@ -38,72 +38,32 @@ from pincite.types import (
 
 Say = Callable[[str], str]  # translates a template
 
-LOOKS = {
-    Label.SUPPORTED: Look("✓", "supported", "supported", "green"),
-    Label.PARTLY_SUPPORTED: Look("◐", "partly supported", "partly_supported", "dark_orange"),
-    Label.DISPUTED: Look("⚖", "disputed", "disputed", "magenta"),
-    Label.NOT_SUPPORTED: Look("○", "not supported", "not_supported", "red"),
-    Label.REFUTED: Look("✗", "contradicted?", "refuted", "bold red"),
-    Label.UNCHECKED: Look("–", "could not check", "unchecked", "yellow"),
+_WORDS: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
+)
+LOOKS = {Label(name): Look(**look) for name, look in _WORDS["looks"].items()}
+LEGEND = {Label(name): words for name, words in _WORDS["legend"].items()}
+STEPS = {Reason(name): words for name, words in _WORDS["steps"].items()}
+COPIES: dict[CopyKind, str] = {CopyKind(name): words for name, words in _WORDS["copies"].items()}
+VERDICTS = {Verdict(name): words for name, words in _WORDS["verdicts"].items()}
+READS = {
+    (Label(label), Basis(basis)): words
+    for label, by_basis in _WORDS["rests_on"].items()
+    for basis, words in by_basis.items()
 }
-# What each label means, for first-time readers. A network assigns them: what it reads is no fact.
-LEGEND = {
-    Label.SUPPORTED: "the source reads like this: compare the quote",
-    Label.PARTLY_SUPPORTED: "only part of it reads like the source, or the source qualifies it",
-    Label.DISPUTED: "the language model finds it in the source, Pincite does not: read both",
-    Label.NOT_SUPPORTED: "nothing in the source reads like it; it may be worded differently",
-    Label.REFUTED: "the source seems to say something else",
-    Label.UNCHECKED: "the source could not be read: no verdict",
-}
+STRENGTHS = {Label(name): words for name, words in _WORDS["strengths"].items()}
+STRENGTH = STRENGTHS[Label.NOT_SUPPORTED]
+OPINIONS: Mapping[str, str] = _WORDS["opinions"]
+MISSING: Mapping[str, str] = _WORDS["missing"]
+JOINED: Mapping[str, str] = _WORDS["joined"]
+UNCITED: Mapping[str, str] = _WORDS["uncited"]
 SEVERAL = (
     "A claim with several sources is supported if one of them says it, or if they do when read "
     "together. If none does and one could not be read, there is no verdict."
 )
 SORTED = "Worst first: by label, then by support."
-# What the user can do about a source that could not be read.
-STEPS = {
-    Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
-    Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
-    Reason.FRONT_PAGE: "look for the page's new address or an archived copy",
-    Reason.LISTING: "look for the page's own address or an archived copy",
-    Reason.NO_HOST: "look for an archived copy; the site may have moved",
-    Reason.UNREACHABLE: "try again later; if it still fails, look for an archived copy",
-    Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
-    Reason.UNSAFE_ADDRESS: "correct the address in the citation",
-    Reason.NOT_ALLOWED: "if the site is yours, name it in web.private_hosts",
-    Reason.ROBOTS: "open it in a browser, and attach a saved copy",
-    Reason.REFUSED: "try again later, or open it in a browser and attach a saved copy",
-    Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
-    Reason.LOGIN: "log in to read it, and attach your copy",
-    Reason.CONSENT: "open it in a browser, and attach a saved copy",
-    Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
-    Reason.UNDEFINED: "add the reference to the article",
-    Reason.NOT_SUPPLIED: "supply a saved copy, or allow fetching with --online",
-    Reason.EMPTY: "open it in a browser, and attach its text",
-    Reason.UNREADABLE_SCAN: "read it yourself, or attach a better scan (scans need pincite[ocr])",
-    Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
-    Reason.ENCRYPTED: "attach a copy without a password",
-    Reason.TOO_LARGE: "attach only the part that is cited",
-    Reason.TRUNCATED: "try again later",
-    Reason.TIMED_OUT: "try again later",
-    Reason.UNSUPPORTED_TYPE: "open it yourself: Pincite cannot read video or audio",
-    Reason.LANGUAGE: "add pincite[multilingual] (see pincite doctor), or ask a model: --judge",
-    Reason.TITLE_ONLY: "attach the full text if you have it",
-    Reason.WITHDRAWN: "find out why it was withdrawn before you keep the citation",
-    Reason.USURPED: "look for an archived copy from before then",
-    Reason.CIRCULAR: "cite what the copied article cites",
-    Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
-}
 ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
 ON_THE_WEB = (CopyKind.LIVE, *ARCHIVED_KINDS)  # copies that an address leads to
-COPIES = {
-    CopyKind.LIVE: "the page itself",
-    CopyKind.ARCHIVED: "archived copy",
-    CopyKind.WAYBACK: "copy in the Wayback Machine",
-    CopyKind.STORED: "stored copy",
-    CopyKind.OWN: "your own copy",
-    CopyKind.CORPUS: "copy in the corpus",
-}
 
 
 def _read_words(kind: CopyKind, is_dated: bool) -> str:
@@ -158,55 +118,7 @@ ELSEWHERE = {
     for spot, place in _AT_SPOT.items()
 }
 CHANGED_STEP = "read both; if the page has changed, set url-status=deviated in the citation"
-VERDICTS = {
-    Verdict.SUPPORTED: "supported",
-    Verdict.PARTLY_SUPPORTED: "partly supported",
-    Verdict.NOT_SUPPORTED: "not supported",
-    Verdict.CONTRADICTED: "contradicted",
-    Verdict.UNUSABLE: "not a usable source",
-}
 ACCORDING_TO = "according to %(name)s"
-# What a label rests on.
-READS = {
-    (Label.SUPPORTED, Basis.NETWORK): "reads like it",
-    (Label.SUPPORTED, Basis.NAMES): "reads like it, with its names and figures at the quote",
-    (Label.PARTLY_SUPPORTED, Basis.NETWORK): "reads like part of it",
-    (Label.PARTLY_SUPPORTED, Basis.QUALIFIED): "not stated as a fact",
-    (Label.NOT_SUPPORTED, Basis.NETWORK): "does not read like it",
-    (Label.NOT_SUPPORTED, Basis.NAMES): "does not read like it, but has its names and figures",
-}
-STRENGTH = "support %(n)d %%"
-STRENGTHS = {
-    Label.SUPPORTED: "support only %(n)d %%",  # below decide.SURE
-    Label.PARTLY_SUPPORTED: "support for all of it %(n)d %%",
-    Label.NOT_SUPPORTED: STRENGTH,
-}
-OPINIONS = {
-    "verdict": "Second opinion from %(model)s: %(verdict)s",
-    "failed": "No second opinion: %(why)s",
-    "disagrees": (
-        "The model decided; Pincite alone puts the support at %(support)d %%: check it yourself."
-    ),
-    "disputes": "Pincite alone puts the support at %(support)d %%: read both.",
-    "quoted": "It points to “%(quote)s”.",
-    "lacks": "It finds no support for %(words)s.",
-    "invented": "Quotes found in no source were left out: %(n)d.",
-    "in_part": "The sources are long: it read the passages closest to the claim.",
-}
-MISSING = {
-    "absent": "the source does not mention %(words)s",
-    "nowhere": "no source mentions %(words)s",
-    "unread": "nothing in the source reads like %(words)s",
-    "read_nowhere": "nothing in any source reads like %(words)s",
-    "denied": "the source seems to contradict %(words)s",
-    "apart": "each part was found in one of the sources, the whole in none",
-}
-# Why a claim's verdict differs from those of its sources.
-JOINED = {
-    "supported": "no source reads like all of it, together they do",
-    "earlier": "read together with the sources of the words before it",
-    "open": "no verdict, because the source that could not be read may say it",
-}
 # Keyed by whether the claim has a citation.
 UNVERIFIABLE = {
     True: "the verifier finds it in no source cited and in none of %(n)d passages searched",
@@ -220,15 +132,6 @@ NO_CITATION = "no citation"
 STALE_TAG = "the tag may be out of date: read the source"
 MARKED_WRONG = "you marked this wrong"
 NO_QUOTE = "no sentence of the closest passage is close enough to the claim to quote"
-UNCITED = {
-    "title": "Sentences without a citation",
-    "none": "No sentence without a citation is likely enough to need one.",
-    "advice": (
-        "A program's guess from the wording. The percentage estimates how likely such a sentence "
-        "is to have a citation in Wikipedia. Facts that are obvious, or cited elsewhere in the "
-        "article, need none."
-    ),
-}
 READ_FIRST = "Read the source before you tag."
 ORDER = decide.WORST_FIRST  # in which verdicts are counted: those that need attention first
 MAX_PART = 120  # characters of a missing part

@@ -20,16 +20,18 @@ from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
 from pincite.types import Article, Failed, Label, Reliability
 from pincite.verbs.verify import render, wording
-from pincite.verbs.verify.coverage import (
+from pincite.verbs.verify.report import (
     FLAGS,
     Coverage,
+    Report,
     Stage,
+    could_not_be_checked,
     counting_rule,
     coverage_rows,
     lost_rows,
     total,
+    worst_to_csv,
 )
-from pincite.verbs.verify.report import Report, could_not_be_checked, worst_to_csv
 from pincite.wiki.addresses import Site
 from pincite.wiki.article import PageText
 

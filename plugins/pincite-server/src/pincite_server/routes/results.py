@@ -19,8 +19,7 @@ from pincite.types import Label
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify import render
-from pincite.verbs.verify.coverage import FLAGS
-from pincite.verbs.verify.report import to_csv
+from pincite.verbs.verify.report import FLAGS, to_csv
 from pincite.verbs.verify.wikitext import to_wikitext
 from pincite_server import forms
 from pincite_server.forms import Form, also_posted

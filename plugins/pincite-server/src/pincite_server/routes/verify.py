@@ -27,8 +27,7 @@ from pincite.report.cells import REASONS
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, CopyKind, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import render, wikitext, wording
-from pincite.verbs.verify.coverage import Stage, stage_of
-from pincite.verbs.verify.report import Report
+from pincite.verbs.verify.report import Report, Stage, stage_of
 from pincite.wiki.article import Markup, article_text, title_of
 from pincite.wiki.suggest import Dates
 from pincite_server import demo, forms
