@@ -12,7 +12,7 @@ from rich.console import Console
 
 from pincite.judgement.references import Standing, Support
 from pincite.protocols import Usage
-from pincite.report import bibliography, bibtex, ris
+from pincite.report import bibliography
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
 from pincite.verbs.ask import render, terminal
 from pincite.verbs.ask.answer_check import AnswerChecker
@@ -142,7 +142,9 @@ def test_a_reference_that_cannot_be_rendered_affects_only_itself(
     assert shown.count(SOUND.removesuffix(".")) >= 2
 
 
-@pytest.mark.parametrize("write", [bibtex.to_bibtex, ris.to_ris, bibliography.to_csl])
+@pytest.mark.parametrize(
+    "write", [bibliography.to_bibtex, bibliography.to_ris, bibliography.to_csl]
+)
 @pytest.mark.parametrize("damage", [{"title": None}, {"meta": None}, {"published": 7}])
 def test_a_source_that_cannot_be_written_leaves_the_others(
     write: Callable[[Any], str], damage: dict[str, Any]

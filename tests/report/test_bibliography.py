@@ -16,7 +16,7 @@ from samples import HOSTILE
 from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.report import bibliography, bibtex, ris
+from pincite.report import bibliography
 from pincite.report.bibliography import CslName
 from pincite.types import Document
 from pincite.verbs.ask.report import Reference
@@ -84,10 +84,10 @@ def csl_read(text: str) -> list[dict[str, Any]]:
 def test_hostile_texts_stay_texts(text: str) -> None:
     given = hostile(text, "javascript:alert(1)").references
     shown = bibliography.line(text)
-    for entry in bibtex_read(bibtex.to_bibtex(given)):
+    for entry in bibtex_read(bibliography.to_bibtex(given)):
         assert without_latex(entry["title"]) == shown
         assert "url" not in entry
-    for record in ris_read(ris.to_ris(given)):
+    for record in ris_read(bibliography.to_ris(given)):
         assert record["title"] == shown
         assert "urls" not in record
     for item in csl_read(bibliography.to_csl(given)):
@@ -102,7 +102,7 @@ def test_any_references_read_back_in_every_format(given: list[Reference]) -> Non
     csl = csl_read(bibliography.to_csl(given))
     assert [item.get("title", "") for item in csl] == titles
 
-    records = bibtex_read(bibtex.to_bibtex(given))
+    records = bibtex_read(bibliography.to_bibtex(given))
     assert [entry["key"] for entry in records] == [item["id"] for item in csl]
     assert len({entry["key"].lower() for entry in records}) == len(given)
     # bibtexparser trims what is no letter to Python's strip().
@@ -110,7 +110,7 @@ def test_any_references_read_back_in_every_format(given: list[Reference]) -> Non
         t.strip() for t in titles
     ]
 
-    written = ris.to_ris(given)
+    written = bibliography.to_ris(given)
     lines = written.split("\r\n")
     assert all(re.match(r"[A-Z][A-Z0-9]  - ", line) for line in lines if line)
     assert lines.count("ER  - ") == len(given)
@@ -120,7 +120,7 @@ def test_any_references_read_back_in_every_format(given: list[Reference]) -> Non
 @given(st.text())
 def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     depth = 0
-    for sign in bibtex.protected(title):
+    for sign in bibliography.protected(title):
         depth += (sign == "{") - (sign == "}")
         assert depth >= 0
     assert depth == 0
@@ -138,7 +138,7 @@ def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) ->
 
 @each_row("report/references/capitals_are_protected")
 def test_capitals_are_protected(title: str, written: str) -> None:
-    assert bibtex.protected(title) == written
+    assert bibliography.protected(title) == written
 
 
 def test_books_pages_and_files_have_types_of_their_own() -> None:
@@ -150,7 +150,7 @@ def test_books_pages_and_files_have_types_of_their_own() -> None:
     assert [item["type"] for item in csl] == ["chapter", "webpage", "document"]
     assert csl[1]["issued"] == {"date-parts": [[2020, 5]]}
     assert "URL" not in csl[2]
-    types = [entry["type"] for entry in bibtex_read(bibtex.to_bibtex(given))]
+    types = [entry["type"] for entry in bibtex_read(bibliography.to_bibtex(given))]
     assert types == ["incollection", "misc", "misc"]
 
 
@@ -163,8 +163,8 @@ def test_links_lead_nowhere_else(meta: dict[str, str]) -> None:
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
     given = everything().cited_references
-    assert bibtex.to_bibtex(given) == snapshot(name="bibtex")
-    assert ris.to_ris(given) == snapshot(name="ris")
+    assert bibliography.to_bibtex(given) == snapshot(name="bibtex")
+    assert bibliography.to_ris(given) == snapshot(name="ris")
     assert bibliography.to_csl(given) == snapshot(name="csl")
 
 
@@ -182,14 +182,14 @@ SICI = "10.1002/(SICI)1097-0258(19980815)17:15<1661:AID-SIM968>3.0.CO;2-2"
 )
 def test_bibtex_and_ris_have_the_doi_of_metadata_or_address(meta: dict[str, str], url: str) -> None:
     reference = Reference(1, "r", Document(url, "Mills & 100% of sails", "Text.", meta=meta))
-    assert f"doi = {{{SICI}}}" in bibtex.to_bibtex([reference])
-    assert f"DO  - {SICI}\r\n" in ris.to_ris([reference])
+    assert f"doi = {{{SICI}}}" in bibliography.to_bibtex([reference])
+    assert f"DO  - {SICI}\r\n" in bibliography.to_ris([reference])
 
 
 def test_the_folder_of_a_local_file_is_not_exported() -> None:
     source = Document("file:///home/ada/notes/tea%202022.txt", "", "Tea was drunk.")
     given = [Reference(1, source.url, source)]
-    for text in map(str, (bibtex.to_bibtex(given), ris.to_ris(given))):
+    for text in map(str, (bibliography.to_bibtex(given), bibliography.to_ris(given))):
         assert "tea 2022.txt" in text
         assert "ada" not in text
     (item,) = csl_read(bibliography.to_csl(given))

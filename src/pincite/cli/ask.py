@@ -87,7 +87,7 @@ def deliver(
 ) -> None:
     from rich.console import Console
 
-    from pincite.report import bibliography, bibtex, ris
+    from pincite.report import bibliography
     from pincite.verbs.ask import render, terminal
 
     used = report.cited_references
@@ -96,8 +96,8 @@ def deliver(
         "html": lambda: render.to_html(report),
         "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template),
-        "bibtex": lambda: bibtex.to_bibtex(used),
-        "ris": lambda: ris.to_ris(used),
+        "bibtex": lambda: bibliography.to_bibtex(used),
+        "ris": lambda: bibliography.to_ris(used),
         "csl": lambda: bibliography.to_csl(used),
     }
     options.deliver(writers, outputs, lambda: terminal.print_report(report, Console()), quiet)

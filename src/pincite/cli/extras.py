@@ -9,17 +9,9 @@ from pincite.errors import MissingExtra, install_command
 # The libraries of each extra, by import name. Every module imports one of these before their
 # dependencies.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "server": (
-        "pincite_server",
-        "argon2",
-        "authlib",
-        "fastapi",
-        "prometheus_client",
-        "psycopg",
-        "python_multipart",
-        "sqlalchemy",
-        "starlette",
-        "uvicorn",
+    "server": tuple(
+        "pincite_server argon2 authlib fastapi prometheus_client psycopg python_multipart "
+        "sqlalchemy starlette uvicorn".split()
     ),
     "mcp": ("mcp",),
     "lab": ("pincite_lab", "ir_measures", "sklearn"),

@@ -102,7 +102,7 @@ def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], qu
 
 def _bibliography(found: report.ReferencesReport, kind: str) -> str:
     """Format the references, corrected from the records found; `kind`: bibtex, ris or csl."""
-    from pincite.report import bibliography, bibtex, ris
+    from pincite.report import bibliography
 
     entries = []
     for result in found.results:
@@ -114,8 +114,8 @@ def _bibliography(found: report.ReferencesReport, kind: str) -> str:
     if kind == "csl":
         return bibliography.csl_json([entry.item for entry in entries])
     if kind == "bibtex":
-        return "\n".join(map(bibtex.bibtex, entries))
-    return "".join(map(ris.ris, entries))
+        return "\n".join(map(bibliography.bibtex, entries))
+    return "".join(map(bibliography.ris, entries))
 
 
 @click.group("works")

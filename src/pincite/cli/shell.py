@@ -59,19 +59,9 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
     """Run `command` on the arguments and exit; every error becomes one line on stderr."""
     _prepare_streams()
     default_format = warnings.formatwarning
-
-    def format_warning(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        line: str | None = None,
-    ) -> str:
-        if category is PinciteWarning:
-            return f"pincite: {message}\n"
-        return default_format(message, category, filename, lineno, line)
-
-    warnings.formatwarning = format_warning
+    warnings.formatwarning = lambda message, kind, *where: (
+        f"pincite: {message}\n" if kind is PinciteWarning else default_format(message, kind, *where)
+    )
     debug, error_log = "--debug" in arguments, _ErrorLog()
     log, handler = logging.getLogger("pincite"), logging.StreamHandler() if debug else error_log
     log.addHandler(handler)

@@ -444,7 +444,6 @@ class _ListChecker:
 
     def _report_on(self, page: Page | Article) -> Report | str:
         article = article_of(page) if isinstance(page, Page) else page
-        if self.is_first:
-            say_estimate(self.run, article, self.quiet)
+        say_estimate(self.run, article, self.quiet or not self.is_first)
         self.is_first = False
         return self.run.verify(article, self.display)

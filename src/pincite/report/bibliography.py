@@ -1,4 +1,7 @@
-"""Sources as entries of a bibliography: CSL-JSON items with parsed authors and unique keys.
+"""Bibliographies of sources: CSL-JSON items with parsed authors and unique keys, BibTeX and RIS.
+
+bibtexparser and pybtex leave keys, capitals and LaTeX escapes to the caller, and rispy splits a
+value with a line break, so the formats are written here. Tests read them with those libraries.
 
 PubMed's reader writes "Holm, Ida Marie, Jr; Berg, Per; Varde Study Group" under `authors` and names
 the groups again under `groups`. Pages of the web have an `author` in any form. A name that cannot
@@ -14,6 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 from string import ascii_lowercase
 from typing import Any, NamedTuple, Protocol, TypeAlias
+from urllib.parse import quote
 
 from pincite import errors
 from pincite.documents.dates import iso_date, stated_date
@@ -49,6 +53,39 @@ _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _STOP_WORDS = frozenset("about from into over that their these this those with".split())
 MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
 MIN_WORD = 4  # letters; shorter title words are not used in keys
+
+MONTHS = (
+    "jan feb mar apr may jun jul aug sep oct nov dec".split()
+)  # BibTeX's macros, which styles translate
+# BibTeX's entry type of each CSL type, and its field for the container.
+_BIBTEX = {
+    "article-journal": ("article", "journal"),
+    "chapter": ("incollection", "booktitle"),
+    "webpage": ("misc", "howpublished"),
+    "document": ("misc", "howpublished"),
+    "book": ("book", "series"),
+    "paper-conference": ("inproceedings", "booktitle"),
+    "thesis": ("phdthesis", "school"),
+    "report": ("techreport", "institution"),
+}
+# BibTeX counts escaped braces too, so braces are written as commands.
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+    "{": "{\\textbraceleft}",
+    "}": "{\\textbraceright}",
+    "~": "{\\textasciitilde}",
+    "^": "{\\textasciicircum}",
+    "\\": "{\\textbackslash}",
+    "<": "{\\textless}",
+    ">": "{\\textgreater}",
+}
+_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # with punctuation
+# Kept in a URL; other characters could break BibTeX or a LaTeX command around it.
+_SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
+_RIS = {  # type of each CSL type
+    "article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN",
+    "book": "BOOK", "paper-conference": "CPAPER", "thesis": "THES", "report": "RPRT",
+}  # fmt: skip
 
 CslName: TypeAlias = dict[str, str]  # family, given and suffix; or literal for a name kept whole
 
@@ -321,3 +358,126 @@ def to_csl(references: Sequence[Cited]) -> str:
 
 def csl_json(items: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
+
+
+def to_bibtex(references: Sequence[Cited]) -> str:
+    return "\n".join(map(bibtex, entries(references)))
+
+
+def bibtex(entry: Entry) -> str:
+    kind, container = _BIBTEX[entry.text("type")]
+    names = [_bibtex_name(name) for name in entry.authors]
+    fields = {
+        "title": protected(entry.text("title")),
+        "author": " and ".join([*names, "others"] if names and entry.has_more_authors else names),
+        container: latex(entry.text("container-title")),
+        "year": "".join(map(str, entry.date[:1])),
+        "volume": latex(entry.text("volume")),
+        "number": latex(entry.text("issue")),
+        "pages": re.sub(r"(?<=\w)-(?=\w)", "--", latex(entry.text("page"))),
+        "publisher": latex(entry.text("publisher")),
+        "issn": latex(entry.text("ISSN")),
+        "isbn": latex(entry.text("ISBN")),
+        "doi": quote(entry.text("DOI"), safe=_SAFE_IN_URL + "<>"),
+        "pmid": entry.text("PMID"),
+        "pmcid": entry.text("PMCID"),
+        "url": quote(entry.text("URL"), safe=_SAFE_IN_URL),
+        "language": latex(entry.text("language")),
+        "keywords": latex(entry.text("keyword").replace(SEPARATOR, ", ")),
+        "abstract": latex(entry.text("abstract")),
+        "note": latex(entry.note),
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    if len(entry.date) > 1:
+        lines.append(f"  month = {MONTHS[entry.date[1] - 1]},")
+    return "\n".join((f"@{kind}{{{entry.text('id')},", *lines, "}\n"))
+
+
+def latex(text: str) -> str:
+    r"""Escape text for LaTeX and BibTeX.
+
+    >>> print(latex("5 % of {a_b} & c"))
+    5 \% of {\textbraceleft}a\_b{\textbraceright} \& c
+    """
+    return "".join(_LATEX.get(c, c) for c in text)
+
+
+def protected(title: str) -> str:
+    """Brace a title's names, formulas and abbreviations, so that styles keep their capitals.
+
+    >>> protected("The effect of mRNA in Denmark: Results for COVID-19.")
+    'The effect of {mRNA} in {Denmark}: Results for {COVID-19}.'
+    """
+    words, begins = [], True
+    for word in title.split(" "):
+        match = _WORD.fullmatch(word)
+        before, core, after = match.groups() if match else ("", word, "")
+        has_capital = any(c.isupper() for c in (core[1:] if begins else core))
+        written = f"{{{latex(core)}}}" if has_capital else latex(core)
+        words.append(latex(before) + written + latex(after))
+        begins = after.endswith(":")  # styles keep the case of the letter after a colon
+    return " ".join(words)
+
+
+def _bibtex_name(name: CslName) -> str:
+    if not name.get("given"):
+        return f"{{{latex(name.get('literal') or name['family'])}}}"
+    parts = (name.get(part, "") for part in ("family", "suffix", "given"))
+    return ", ".join(_bibtex_part(part) for part in parts if part)
+
+
+def _bibtex_part(part: str) -> str:
+    """Brace a part of a name with "and", which BibTeX would read as a separator."""
+    has_and = re.search(r"\band\b", part, re.IGNORECASE)
+    return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
+
+
+def to_ris(references: Sequence[Cited]) -> str:
+    """Format a record per reference, with CRLF line ends; empty for none."""
+    return "".join(map(ris, entries(references)))
+
+
+def ris(entry: Entry) -> str:
+    pages = whole_pages(entry.text("page"))
+    fields = [
+        ("ID", entry.text("id")),
+        *(("AU", _inverted(name)) for name in entry.authors),
+        ("TI", entry.text("title")),
+        ("T2", entry.text("container-title")),
+        ("JO", entry.text("container-title-short")),
+        ("PY", "".join(map(str, entry.date[:1]))),
+        ("DA", _date(entry)),
+        ("VL", entry.text("volume")),
+        ("IS", entry.text("issue")),
+        ("SP", pages.first),
+        ("EP", pages.last),
+        ("PB", entry.text("publisher")),
+        ("SN", entry.text("ISSN") or entry.text("ISBN")),
+        ("DO", entry.text("DOI")),
+        ("AN", entry.text("PMID")),
+        ("DB", "PubMed" if entry.text("PMID") else ""),
+        ("C2", entry.text("PMCID")),
+        ("UR", entry.text("URL")),
+        ("LA", entry.text("language")),
+        ("M3", entry.text("genre")),
+        *(("KW", keyword) for keyword in entry.text("keyword").split(SEPARATOR)),
+        ("AB", entry.text("abstract")),
+        ("N1", entry.note),
+        ("N1", MORE_AUTHORS if entry.has_more_authors else ""),
+    ]
+    lines = [f"{tag}  - {value}" for tag, value in fields if value]
+    return "\r\n".join((f"TY  - {_RIS[entry.text('type')]}", *lines, "ER  - ", "", ""))
+
+
+def _date(entry: Entry) -> str:
+    """Format the date as YYYY/MM/DD/, with unknown parts empty; empty without a year."""
+    if not entry.date:
+        return ""
+    year, *others = entry.date
+    month, day, *_ = (*(f"{part:02}" for part in others), "", "")
+    return f"{year:04}/{month}/{day}/"
+
+
+def _inverted(name: CslName) -> str:
+    parts = (name.get(part, "") for part in ("literal", "family", "given", "suffix"))
+    return ", ".join(part for part in parts if part)

@@ -167,19 +167,19 @@ def match_files(
     matches, unused = list[Match](), list[Unused]()
     paths: dict[str, list[Path]] = {}
     n_files = len(sources.single)
-    for n, path in enumerate(sources.single):
+    for n, path in enumerate(sources.single[:MAX_FILES]):
         progress(n, n_files)
         name = sources.name_of(path)
-        is_excess = n >= MAX_FILES
-        outcome = (
-            Unused(name, Unmatched.TOO_MANY) if is_excess else _match_safely(path, name, index)
-        )
+        match: Callable[[], Match | Unused] = partial(_match, path, name, index)
+        outcome = attempted(match, partial(_unreadable, name))
         if isinstance(outcome, Unused):
             unused.append(outcome)
             continue
         matches.append(outcome)
         for key in {key for citation in outcome.citations for key in _source_keys(citation)}:
             paths.setdefault(key, []).append(path)
+    excess = map(sources.name_of, sources.single[MAX_FILES:])
+    unused += [Unused(name, Unmatched.TOO_MANY) for name in excess]
     progress(n_files, n_files)
     return ArticleFiles(sources, matches, unused, paths, _records_by_title(sources))
 
@@ -225,15 +225,6 @@ def _first_lines(lines: Iterable[str]) -> list[str]:
     indented = [f"  {cells.one_line(line)}" for line in lines]
     n_more = len(indented) - SHOWN
     return [*indented[:SHOWN], f"  … and {n_more} more"] if n_more > 0 else indented
-
-
-def _match_safely(path: Path, name: str, index: Index) -> Match | Unused:
-    """Match a file; a bug of a reader costs only this file."""
-
-    def match() -> Match | Unused:
-        return _match(path, name, index)
-
-    return attempted(match, partial(_unreadable, name))
 
 
 def _match(path: Path, name: str, index: Index) -> Match | Unused:

@@ -287,13 +287,15 @@ def verifying(
             "judge": second.examiner.judge.model if second else "",
         }
         supplied = files or pages
+        unused = supplied.warnings if supplied is not None else ()
+        warnings = [*(stored.notes if stored else ()), *map(_unused, unused)]
+        if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
+            warnings.append(Note("undated_not_suggested"))
         yield Run(
             settings=settings,
             pipeline=pipeline,
             versions={name: text for name, text in versions.items() if text},
-            warnings=_build_warnings(
-                settings, stored, pipeline, supplied.warnings if supplied is not None else ()
-            ),
+            warnings=tuple(warnings),
             estimate=partial(
                 estimate_article,
                 copies=copies,
@@ -331,21 +333,6 @@ def _pipeline(
         exclusions=exclusions,
         unfiltered=corpora.lexical((), settings.filters.chosen) if corpora else None,
         online=online,
-    )
-
-
-def _build_warnings(
-    settings: Settings,
-    corpora: Corpora | None,
-    pipeline: VerifyPipeline,
-    unused: Sequence[Problem],
-) -> tuple[Note, ...]:
-    searches = corpora or pipeline.online
-    is_filtered = searches and settings.filters.chosen.leaves_out_undated
-    return (
-        *(corpora.notes if corpora else ()),
-        *map(_unused, unused),
-        *([Note("undated_not_suggested")] if is_filtered else ()),
     )
 
 

@@ -5,7 +5,7 @@ are is not known in advance.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -83,10 +83,17 @@ def estimate_article(
     cited = {url: citation for citation in citations if (url := _address(citation))}
     sources = {url: copies.copy_at_hand(citation) for url, citation in cited.items()}
     wanted = [url for url, source in sources.items() if is_wanted(source)]
-    plan = _plan_fetching({url: cited[url] for url in wanted}, copies)
     readable = {url for url, source in sources.items() if isinstance(source, Document)}
-    readable |= plan.cached
-    available = readable | plan.hosts.keys()
+    host_of_page: dict[str, str] = {}  # of those to fetch
+    if copies.web:
+        pages = copies.web.sources
+        for url in wanted:
+            address = copies.first_address(cited[url])
+            if address and pages.is_cached(address):
+                readable.add(url)
+            elif address and (host := pages.host_of(address)):
+                host_of_page[url] = host
+    available = readable | host_of_page.keys()
     pairs_a_use = 1 + settings.retrieval.read
     n_claims = len(article.claims)
     if settings.verify.uncited and is_read(article.language):
@@ -99,7 +106,7 @@ def estimate_article(
         texts = {url: source for url, source in sources.items() if url in available}
         tokens = _opinion_tokens(article, texts, settings.judge.source_tokens)
     most_costly = sorted(tokens, reverse=True)[: settings.judge.limit]
-    pages = Counter(plan.hosts.values())
+    queues = Counter(host_of_page.values())
     return Estimate(
         claims=len(article.claims),
         citations=len(citations),
@@ -108,8 +115,8 @@ def estimate_article(
         missing=len(set(wanted) - available),
         most_calls=len(most_costly),
         most_tokens=sum(most_costly),
-        hosts=dict(pages.most_common()),
-        seconds_of_fetching=fetching_seconds(list(pages.values()), settings.web.rules),
+        hosts=dict(queues.most_common()),
+        seconds_of_fetching=fetching_seconds(list(queues.values()), settings.web.rules),
         seconds_of_judging=Seconds(
             OF_THE_PAIRS.least * least * seconds_a_pair, OF_THE_PAIRS.most * most * seconds_a_pair
         ),
@@ -119,26 +126,6 @@ def estimate_article(
 def _address(citation: Citation) -> str:
     """Return the address by which a source is counted; empty if it has none."""
     return next(iter(addresses(citation)), "")
-
-
-class _FetchPlan(NamedTuple):
-    """Which cited addresses were fetched before, and the host of each of the others."""
-
-    cached: Set[str]
-    hosts: Mapping[str, str]
-
-
-def _plan_fetching(cited: Mapping[str, Citation], copies: CitedCopies) -> _FetchPlan:
-    cached, hosts = set[str](), dict[str, str]()
-    if copies.web:
-        pages = copies.web.sources
-        for url, citation in cited.items():
-            address = copies.first_address(citation)
-            if address and pages.is_cached(address):
-                cached.add(url)
-            elif address and (host := pages.host_of(address)):
-                hosts[url] = host
-    return _FetchPlan(cached, hosts)
 
 
 def _opinion_tokens(

@@ -201,7 +201,7 @@ class Draft:
 
 def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Draft:
     """Sum up a report for a reviewer; `source`: the article's."""
-    results = [result for finding in report.findings for result in finding.citations]
+    results = report.results
     n_checked = sum(isinstance(result.outcome, Evidence) for result in results)
     n_failing, claims = 0, dict[str, str]()
     for finding in report.findings:

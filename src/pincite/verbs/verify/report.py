@@ -34,7 +34,7 @@ from pincite.types import (
     written,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.wording import COPIES, STEPS
+from pincite.verbs.verify.wording import READ, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
@@ -86,18 +86,8 @@ K = TypeVar("K", Stage, Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
 _PLACE = {stage: place for place, stage in enumerate(Stage)}  # in their order
 # The page was obtained, but has nothing to judge.
-_NOT_JUDGED = frozenset(
-    {
-        Reason.PAYWALL,
-        Reason.EMPTY,
-        Reason.UNREADABLE_SCAN,
-        Reason.UNDECODABLE,
-        Reason.ENCRYPTED,
-        Reason.UNSUPPORTED_TYPE,
-        Reason.TITLE_ONLY,
-        Reason.CIRCULAR,
-    }
-)
+_NOT_JUDGED = {Reason.PAYWALL, Reason.EMPTY, Reason.UNREADABLE_SCAN, Reason.UNDECODABLE}
+_NOT_JUDGED |= {Reason.ENCRYPTED, Reason.UNSUPPORTED_TYPE, Reason.TITLE_ONLY, Reason.CIRCULAR}
 
 
 def addresses(citation: Citation) -> list[str]:
@@ -122,30 +112,24 @@ def stage_of(result: CitationResult, claim: Label) -> Stage:
 def coverage_of(article: Article, findings: Sequence[Finding]) -> Coverage:
     """Compute the coverage of an article's citations; `findings` are the claims judged so far."""
     cited = [citation for claim in article.claims for citation in claim.citations]
-    results = [result for finding in findings for result in finding.citations]
-    reached = [
-        (result.citation, _PLACE[stage_of(result, finding.label)])
-        for finding in findings
-        for result in finding.citations
-    ]
-
-    def citations_at(stage: Stage) -> list[Citation]:
-        return [citation for citation, place in reached if place >= _PLACE[stage]]
-
-    with_copy = set(citations_at(Stage.OBTAINED))
-    stages = {stage: _tally(citations_at(stage)) for stage in Stage}
-    stages[Stage.CITED] = _tally(cited)
-    stages[Stage.ADDRESSED] = _tally(c for c in cited if addresses(c) or c in with_copy)
+    results = [(r, stage_of(r, finding.label)) for finding in findings for r in finding.citations]
+    reached = {
+        stage: [r.citation for r, last in results if _PLACE[last] >= _PLACE[stage]]
+        for stage in Stage
+    }
+    with_copy = set(reached[Stage.OBTAINED])
+    reached[Stage.CITED] = cited
+    reached[Stage.ADDRESSED] = [c for c in cited if addresses(c) or c in with_copy]
     reasons: dict[Reason, list[Citation]] = {}
     copies: dict[CopyKind, list[Citation]] = {}
-    for result in results:
+    for result, _ in results:
         if isinstance(result.outcome, Unchecked):
             reasons.setdefault(result.outcome.reason, []).append(result.citation)
         elif result.copy:
             copies.setdefault(result.copy.kind, []).append(result.citation)
     return Coverage(
         references=article.n_references,
-        stages=stages,
+        stages={stage: _tally(citations) for stage, citations in reached.items()},
         waiting=len(cited) - len(results),
         reasons=_frequent_first({reason: _tally(of) for reason, of in reasons.items()}),
         copies=_frequent_first({kind: _tally(of) for kind, of in copies.items()}),
@@ -179,14 +163,12 @@ def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
 
 
 def _tally(citations: Iterable[Citation]) -> Tally:
-    sources = [_source_of(citation) for citation in citations]
+    """A source is identified by its address, else by the place of its reference in the article."""
+    sources: list[str | Span] = []
+    for citation in citations:
+        urls = addresses(citation)
+        sources.append(urls[0].partition("#")[0] if urls else citation.definition)
     return Tally(len(sources), len(set(sources)))
-
-
-def _source_of(citation: Citation) -> str | Span:
-    """Identify a source by its address, else by the place of its reference in the article."""
-    urls = addresses(citation)
-    return urls[0].partition("#")[0] if urls else citation.definition
 
 
 COUNTED = (
@@ -241,7 +223,7 @@ def counting_rule(coverage: Coverage) -> str:
     if not coverage.copies:
         return COUNTED
     kinds = [
-        f"{COPIES[kind].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
+        f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
         f"({n_of(n.sources, 'source')})"
         for kind, n in coverage.copies.items()
     ]
@@ -321,6 +303,10 @@ class Report(codec.JsonReport):
     created: Annotated[str, Doc("ISO timestamp, UTC")]
 
     @property
+    def results(self) -> list[CitationResult]:
+        return [result for finding in self.findings for result in finding.citations]
+
+    @property
     @written
     def complete(self) -> bool:
         """Whether every claim was judged and, if requested, uncited sentences were looked for."""
@@ -340,7 +326,7 @@ class Report(codec.JsonReport):
     def counts(self) -> Counts:
         """How many references, claims and verdicts."""
         labels = Counter(finding.label for finding in self.findings)
-        outcomes = [result.outcome for finding in self.findings for result in finding.citations]
+        outcomes = [result.outcome for result in self.results]
         reasons = Counter(o.reason for o in outcomes if isinstance(o, Unchecked))
         return Counts(
             references=self.n_references,
@@ -358,13 +344,13 @@ class Report(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         """Return what writes fields of which one bad item must not cost the others."""
         write = partial(codec.values_of, digits=codec.DIGITS)
-
-        def uncited(items: Sequence[Uncited] | None) -> list[Any] | None:
-            return None if items is None else [errors.shown_uncited(write, item) for item in items]
-
         return {
             "findings": lambda findings: [errors.shown(write, finding) for finding in findings],
-            "uncited": uncited,
+            "uncited": lambda uncited: (
+                None
+                if uncited is None
+                else [errors.shown_uncited(write, sentence) for sentence in uncited]
+            ),
         }
 
     def as_read(self) -> "Report":

@@ -337,8 +337,7 @@ def _unchecked(finding: Finding) -> Text:
 
 def _references_table(report: Report) -> Iterator[RenderableType]:
     """Yield a table of the references that need a look, each once, the worst first."""
-    results = [result for finding in report.findings for result in finding.citations]
-    noted = {r.citation.reference: r for r in reversed(results) if r.reference_notes}
+    noted = {r.citation.reference: r for r in reversed(report.results) if r.reference_notes}
     if not noted:
         return
     order = list(WorkStatus)

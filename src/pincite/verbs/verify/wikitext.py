@@ -197,8 +197,7 @@ def _works_to_look_at(report: Report) -> Collection[CitationResult]:
     """Return a result for each cited work that is in doubt or has a correction."""
     works: Mapping[object, CitationResult] = {
         result.citation.reference: result
-        for finding in report.findings
-        for result in finding.citations
+        for result in report.results
         if result.work and (result.is_in_doubt or result.work.corrections)
     }
     return works.values()

@@ -3,7 +3,6 @@
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,6 @@ _WORDS: Mapping[str, Any] = tomllib.loads(
 LOOKS = {Label(name): Look(**look) for name, look in _WORDS["looks"].items()}
 LEGEND = {Label(name): words for name, words in _WORDS["legend"].items()}
 STEPS = {Reason(name): words for name, words in _WORDS["steps"].items()}
-COPIES: dict[CopyKind, str] = {CopyKind(name): words for name, words in _WORDS["copies"].items()}
 VERDICTS = {Verdict(name): words for name, words in _WORDS["verdicts"].items()}
 READS = {
     (Label(label), Basis(basis)): words
@@ -57,77 +55,22 @@ OPINIONS: Mapping[str, str] = _WORDS["opinions"]
 MISSING: Mapping[str, str] = _WORDS["missing"]
 JOINED: Mapping[str, str] = _WORDS["joined"]
 UNCITED: Mapping[str, str] = _WORDS["uncited"]
-SEVERAL = (
-    "A claim with several sources is supported if one of them says it, or if they do when read "
-    "together. If none does and one could not be read, there is no verdict."
-)
+UNVERIFIABLE: Mapping[str, str] = _WORDS["unverifiable"]
+READ: Mapping[str, Mapping[str, str]] = _WORDS["read"]
+ARCHIVED: Mapping[str, str] = _WORDS["archived"]
+CHANGED: Mapping[str, Mapping[str, str]] = _WORDS["changed"]
+ON_PAGE: Mapping[str, str] = _WORDS["on_page"]
+ELSEWHERE: Mapping[str, Mapping[str, str]] = _WORDS["elsewhere"]
+SEVERAL: str = _WORDS["texts"]["several"]
+NO_TAG: str = _WORDS["texts"]["no_tag"]
 SORTED = "Worst first: by label, then by support."
 ARCHIVED_KINDS = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
 ON_THE_WEB = (CopyKind.LIVE, *ARCHIVED_KINDS)  # copies that an address leads to
-
-
-def _read_words(kind: CopyKind, is_dated: bool) -> str:
-    if not is_dated:
-        return COPIES[kind]
-    return f"{COPIES[kind]}{' of' if kind in ARCHIVED_KINDS else ', fetched'} %(date)s"
-
-
-# Which copy was read, keyed by its kind and whether its date is known.
-READ = {
-    (kind, is_dated): _read_words(kind, is_dated) for kind in COPIES for is_dated in (True, False)
-}
 NOT_LIVE = "%(read)s; the page itself: %(why)s"
 NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
-ARCHIVED = {True: "the archived copy of %(date)s", False: "the archived copy"}  # if it is dated
-# How much the archived copy supports (True: the whole claim), and today's page by its label.
-CHANGED = {
-    (is_whole, label): f"%(copy)s supports {'' if is_whole else 'part of '}the claim, {today}"
-    for is_whole in (True, False)
-    for label, today in (
-        (Label.PARTLY_SUPPORTED, "today's page only part of it"),
-        (Label.NOT_SUPPORTED, "today's page does not"),
-        (Label.REFUTED, "today's page seems to contradict it"),
-    )
-}
-
-
-class Spot(StrEnum):
-    """How the place of a quote is known."""
-
-    PRINTED = "printed"  # the number printed on its page
-    COUNTED = "counted"  # the page's number in the file
-    TIME = "time"  # in a recording
-    UNKNOWN = "unknown"
-
-
-ON_PAGE = {
-    Spot.PRINTED: "p. %(page)s",
-    Spot.COUNTED: "page %(page)s of the file",
-    Spot.TIME: "at %(page)s",
-}
-_AT_SPOT = {
-    Spot.PRINTED: f"on {ON_PAGE[Spot.PRINTED]}",
-    Spot.COUNTED: f"on {ON_PAGE[Spot.COUNTED]}",
-    Spot.TIME: ON_PAGE[Spot.TIME],
-    Spot.UNKNOWN: "elsewhere",
-}
-# Where a quote is that is not where it was cited, keyed by whether it supports the claim.
-ELSEWHERE = {
-    (is_found, spot): f"cited %(cited)s, {words} {place}"
-    for is_found, words in ((True, "found"), (False, "closest words"))
-    for spot, place in _AT_SPOT.items()
-}
 CHANGED_STEP = "read both; if the page has changed, set url-status=deviated in the citation"
 ACCORDING_TO = "according to %(name)s"
-# Keyed by whether the claim has a citation.
-UNVERIFIABLE = {
-    True: "the verifier finds it in no source cited and in none of %(n)d passages searched",
-    False: "no source is cited, and the verifier finds it in none of %(n)d passages searched",
-}
 ADVICE = "These are automatic suggestions: read the source before you tag or replace anything."
-NO_TAG = (
-    "{{retracted}} is a template of English Wikipedia: say in the reference what became of the work"
-)
 NO_CITATION = "no citation"
 STALE_TAG = "the tag may be out of date: read the source"
 MARKED_WRONG = "you marked this wrong"
@@ -182,18 +125,16 @@ def where(place: Place | None, label: Label, say: Say = str) -> str:
     if place is None:
         return ""
     page = cells.one_line(place.page or "")
-    if not page:
-        spot = Spot.UNKNOWN
-    elif is_time(page):
-        spot = Spot.TIME
-    else:
-        spot = Spot.PRINTED if place.printed else Spot.COUNTED
+    spot = "printed" if place.printed else "counted"
+    if not page or is_time(page):
+        spot = "time" if page else "unknown"
     if not place.elsewhere:
         return say(ON_PAGE[spot]) % {"page": page} if page else ""
     is_found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
     kind, _, number = cells.one_line(place.cited or "").partition(" ")
     cited = f"{say(kind)} {number}".strip()
-    return say(ELSEWHERE[is_found, spot]) % {"cited": cited, "page": page}
+    template = ELSEWHERE["found" if is_found else "closest"][spot]
+    return say(template) % {"cited": cited, "page": page}
 
 
 def copy_read(result: CitationResult, say: Say = str) -> str:
@@ -201,7 +142,8 @@ def copy_read(result: CitationResult, say: Say = str) -> str:
     copy, instead = result.copy, result.not_live
     if copy is None:
         return ""
-    read = say(READ[copy.kind, bool(copy.date)]) % {"date": (copy.date or "")[:10]}
+    template = READ[copy.kind]["dated" if copy.date else "undated"]
+    read = say(template) % {"date": (copy.date or "")[:10]}
     read += f": {copy.file}" if copy.file else ""
     if instead:
         return cells.one_line(say(NOT_LIVE) % {"read": read, "why": why_unchecked(instead, say)})
@@ -243,9 +185,9 @@ def what_changed(result: CitationResult, say: Say = str) -> str:
     if result.changed is None or result.copy is None:
         return ""
     date = (result.copy.date or "")[:10]
-    copy = say(ARCHIVED[bool(date)]) % {"date": date}
-    template = say(CHANGED[result.label is Label.SUPPORTED, result.changed.label])
-    return cells.one_line(template % {"copy": copy})
+    copy = say(ARCHIVED["dated" if date else "undated"]) % {"date": date}
+    share = "whole" if result.label is Label.SUPPORTED else "part"
+    return cells.one_line(say(CHANGED[share][result.changed.label]) % {"copy": copy})
 
 
 def reliability(listing: Listing | None) -> str:
@@ -313,7 +255,9 @@ def unverifiable(finding: Finding, say: Say = str) -> str:
     """Say that neither citation nor search supports the claim; empty if one does, or seems to."""
     if not aggregation.may_be_unverifiable(finding):
         return ""
-    return say(UNVERIFIABLE[bool(finding.citations)]) % {"n": finding.n_candidates}
+    return say(UNVERIFIABLE["cited" if finding.citations else "uncited"]) % {
+        "n": finding.n_candidates
+    }
 
 
 def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:

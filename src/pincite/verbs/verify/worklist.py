@@ -78,10 +78,10 @@ class WorkList:
 
     @classmethod
     def of(cls, rows: Iterable[Row], n_articles: int) -> "WorkList":
-        by_title = sorted(rows, key=lambda row: row.title)
-        by_risk = sorted(by_title, key=lambda row: row.risk, reverse=True)
-        checked_first = sorted(by_risk, key=lambda row: row.has_nothing_checked)
-        return cls(tuple(sorted(checked_first, key=lambda row: bool(row.problem))), n_articles)
+        def order(row: Row) -> tuple[bool, bool, float, str]:
+            return bool(row.problem), row.has_nothing_checked, -row.risk, row.title
+
+        return cls(tuple(sorted(rows, key=order)), n_articles)
 
     @property
     def n_done(self) -> int:
@@ -111,12 +111,7 @@ def row_of(report: Report, file: str) -> Row:
     """Return the row of an article whose report is in `file`."""
     findings, labels = report.findings, report.counts.labels
     checked = [finding for finding in findings if finding.label is not Label.UNCHECKED]
-    ratings = [
-        result.listing.reliability
-        for finding in findings
-        for result in finding.citations
-        if result.listing
-    ]
+    ratings = [result.listing.reliability for result in report.results if result.listing]
     has_fault = bool(checked) and checked[0].label is not Label.SUPPORTED
     return Row(
         title=report.title,
@@ -219,9 +214,8 @@ class ReportFolder:
         """Write the work-list of the reports so far, and the worst claims."""
         with durable.without_interrupt():
             worklist = WorkList.of(self._rows, n_articles)
-            durable.write_text(self.path / "worklist.json", to_json(worklist))
-            durable.write_text(self.path / "worklist.csv", to_csv(worklist))
-            durable.write_text(self.path / "worklist.html", to_html(worklist))
+            for ending, render_list in (("json", to_json), ("csv", to_csv), ("html", to_html)):
+                durable.write_text(self.path / f"worklist.{ending}", render_list(worklist))
             if self._worst:
                 self._write_worst(self._worst)
         return worklist

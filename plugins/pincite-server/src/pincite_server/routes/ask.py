@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite import codec
-from pincite.report import bibliography, bibtex, cells, ris
+from pincite.report import bibliography, cells
 from pincite.verbs.ask import render, wording
 from pincite.verbs.ask.report import AnswerReport, Checked
 from pincite_server.forms import Form
@@ -21,8 +21,8 @@ from pincite_server.site import Site, Stores
 
 pages = Router(include_in_schema=False)
 WRITERS: dict[str, Callable[[AnswerReport], str]] = {
-    "bib": lambda report: bibtex.to_bibtex(report.cited_references),
-    "ris": lambda report: ris.to_ris(report.cited_references),
+    "bib": lambda report: bibliography.to_bibtex(report.cited_references),
+    "ris": lambda report: bibliography.to_ris(report.cited_references),
     "csl.json": lambda report: bibliography.to_csl(report.cited_references),
     "md": render.to_markdown,
     "html": render.to_html,
