@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from importlib.metadata import entry_points
@@ -66,44 +67,16 @@ quiet_option = click.option(
     help="Show no progress or messages, nor results that go to files.",
 )
 
-# Options whose name is not the short name of their setting.
-FLAGS = {
-    "verify.k": "-k/--top-k",
-    "check.top_k": "-k/--top-k",
-    "check.threshold": "--threshold",
-    "verify.uncited": "--uncited",
-    "filters.published_from": "--from-date",
-    "filters.published_to": "--to-date",
-    "filters.exclude_hosts": "--not-domain",
-    "filters.domains": "--domain",
-    "filters.languages": "--source-language",
-    "filters.kinds": "--kind",
-    "judge.url": "--judge",
-    "judge.every": "--judge-all",
-    "web.online": "--online/--offline",
-    "web.wayback": "--wayback/--no-wayback",
-    "ask.include_retracted": "--include-retracted/--not-retracted",
-    "jobs_at_once": "--jobs",  # of a server
+_DATA: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("options.toml").read_text(encoding="utf-8")
+)
+FLAGS: Mapping[str, str] = _DATA["flags"]
+GROUPS: Mapping[str, Sequence[str]] = {
+    **_DATA["groups"],
+    "filters": [name for name in declared(Settings) if name.startswith("filters.")],
 }
-_SEARCH = ("web.online", "web.contact", "web.search_url", "library.reliability")
-GROUPS = {
-    "models": ("models.verifier", "models.encoder", "models.threads", "retrieval.depth"),
-    "search": _SEARCH,
-    "web": (*_SEARCH, "web.wayback", "verify.wiki"),
-    "judge": ("judge.url", "judge.model", "judge.every"),
-    "budget": ("budget.max_calls", "budget.max_tokens", "budget.max_cost"),
-    "filters": tuple(name for name in declared(Settings) if name.startswith("filters.")),
-}
+HEADINGS = {heading: tuple(begins) for heading, begins in _DATA["headings"].items()}
 _SHORT_NAMES = {full: short for short, full in SHORT.items()}
-# Headings of `--help`, and how the full names of the settings below each begin.
-HEADINGS: Mapping[str, tuple[str, ...]] = {
-    "Output": (),
-    "Documents to search": ("filters.", "retrieval."),
-    "Web": ("web.", "library.", "verify.wiki"),
-    "Results": ("verify.", "check.", "ask."),
-    "Language model": ("chat.", "judge.", "budget."),
-    "Models on this machine": ("models.",),
-}
 COMMON, OTHER = "Common options", "Other options"  # headings too
 ALL_OPTIONS = "pincite.all_options"  # key in click's `meta`: --help-all was given
 

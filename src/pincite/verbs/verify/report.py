@@ -34,7 +34,7 @@ from pincite.types import (
     written,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.wording import READ, STEPS
+from pincite.verbs.verify.wording import COVERAGE, READ, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
@@ -171,22 +171,6 @@ def _tally(citations: Iterable[Citation]) -> Tally:
     return Tally(len(sources), len(set(sources)))
 
 
-COUNTED = (
-    "A citation is one use of a source for a claim, and a reference may contain several; a source "
-    "counts once, however often it is cited. Flagged claims are those labelled "
-    "“contradicted?” or “not supported”."
-)
-
-HEADS = {
-    Stage.CITED: "cited for a claim",
-    Stage.ADDRESSED: "with an address or a copy",
-    Stage.OBTAINED: "with a copy",
-    Stage.READ: "with text",
-    Stage.JUDGED: "judged",
-    Stage.FLAGGED: "cited for a flagged claim",
-}
-
-
 class StageRow(NamedTuple):
     """A row of the table of stages; the references of an article have no count of sources."""
 
@@ -206,7 +190,7 @@ class LostRow(NamedTuple):
 def coverage_rows(coverage: Coverage) -> list[StageRow]:
     references = StageRow("references in the article", coverage.references, None)
     stages = coverage.stages.items()
-    return [references, *(StageRow(HEADS[stage], n.uses, n.sources) for stage, n in stages)]
+    return [references, *(StageRow(COVERAGE[stage], n.uses, n.sources) for stage, n in stages)]
 
 
 def lost_rows(coverage: Coverage) -> list[LostRow]:
@@ -221,13 +205,13 @@ def lost_rows(coverage: Coverage) -> list[LostRow]:
 def counting_rule(coverage: Coverage) -> str:
     """Explain what is counted, and which copies were judged."""
     if not coverage.copies:
-        return COUNTED
+        return COVERAGE["rule"]
     kinds = [
         f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
         f"({n_of(n.sources, 'source')})"
         for kind, n in coverage.copies.items()
     ]
-    return f"{COUNTED} Judged from {'; '.join(kinds)}."
+    return f"{COVERAGE['rule']} Judged from {'; '.join(kinds)}."
 
 
 class UnreadGroup(NamedTuple):
