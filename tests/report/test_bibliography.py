@@ -126,7 +126,7 @@ def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     assert depth == 0
 
 
-@each_row("report/references/names")
+@each_row("report/bibliography/names")
 def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) -> None:
     found, _ = bibliography.parse_authors({"author": stated})
     if isinstance(names, str):
@@ -136,7 +136,7 @@ def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) ->
         assert found == names
 
 
-@each_row("report/references/capitals_are_protected")
+@each_row("report/bibliography/capitals_are_protected")
 def test_capitals_are_protected(title: str, written: str) -> None:
     assert bibliography.protected(title) == written
 
