@@ -355,7 +355,7 @@ def could_not_be_checked(why: Failed) -> str:
 
 # A row per citation, uncited claim and uncited sentence. Counting `citation_reached` gives the
 # coverage.
-COLUMNS = tuple(
+COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
@@ -363,8 +363,8 @@ COLUMNS = tuple(
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
     "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
-    "support unchecked_because reference_status reference_notes".split()
-)
+    "support unchecked_because reference_status reference_notes"
+).split()
 Row = dict[str, str | float | None]  # a value for some of the columns
 
 
