@@ -54,9 +54,8 @@ _STOP_WORDS = frozenset("about from into over that their these this those with".
 MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
 MIN_WORD = 4  # letters; shorter title words are not used in keys
 
-MONTHS = (
-    "jan feb mar apr may jun jul aug sep oct nov dec".split()
-)  # BibTeX's macros, which styles translate
+# BibTeX's macros, which styles translate.
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 # BibTeX's entry type of each CSL type, and its field for the container.
 _BIBTEX = {
     "article-journal": ("article", "journal"),
@@ -98,6 +97,7 @@ class Authors(NamedTuple):
 
 
 def parse_authors(meta: Mapping[str, str]) -> Authors:
+    """Parse the authors that the metadata names."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
     names = [{"literal": name} if name in groups else csl_name(name) for name in people(stated)]

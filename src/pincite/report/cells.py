@@ -27,9 +27,8 @@ from pincite.types import Bar, Evidence, Exclusion, Reason, Span, Unchecked, Wor
 # With these a spreadsheet's formula begins (OWASP, "CSV injection").
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-
 MAX_SHOWN = 450  # characters: five lines of the report, which have about 95 on a screen
-MAX_BEFORE = 130  # of them before the quote, so that the highlight comes early
+MAX_QUOTE_BEFORE = 130  # of them before the quote, so that the highlight comes early
 # Ends of prose and of a sentence, in European and East Asian scripts, with closing quotation marks
 # and brackets.
 _CLOSING = r"[\"'”’»)\]」』）]*$"
@@ -203,7 +202,7 @@ def _start_of(text: str, quote: Span) -> int:
     """Return where the sentences before the quote begin that are shown with it."""
     line = max(text.rfind("\n", 0, quote.start), text.rfind("\r", 0, quote.start)) + 1
     starts = (line + sentence.start for sentence in sentences(text[line : quote.start]))
-    near = (start for start in starts if quote.start - start <= MAX_BEFORE)
+    near = (start for start in starts if quote.start - start <= MAX_QUOTE_BEFORE)
     start = min(near, default=quote.start)
     # The rest of an abbreviation is not a sentence: “sp. nov.”
     return quote.start if text[start].islower() else start
