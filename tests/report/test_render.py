@@ -25,7 +25,6 @@ from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.notes import Note
 from pincite.report import cells
-from pincite.report.cells import MAX_SHOWN, excerpt, in_menu
 from pincite.types import (
     Article,
     Basis,
@@ -53,6 +52,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify import render, terminal, wikitext, wording
 from pincite.verbs.verify.report import Report, coverage_of, rows, to_csv
+from pincite.verbs.verify.wording import MAX_SHOWN, excerpt, in_menu
 from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)

@@ -10,7 +10,7 @@ from pincite import errors
 from pincite.notes import IN_ENGLISH, Language, Note, said
 from pincite.references import outcomes
 from pincite.report import cells, templates
-from pincite.report.cells import REASONS, WORKS, excerpt, why_excluded
+from pincite.report.cells import REASONS, WORKS, why_excluded
 from pincite.text import languages
 from pincite.types import CitationResult, Evidence, Finding, Label, Part, Unchecked
 from pincite.verbs.verify import wording
@@ -98,7 +98,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "short_name_of": wording.short_name_of,
         "language_named": languages.named,
         "shortened": cells.shortened,
-        "excerpt": excerpt,
+        "excerpt": wording.excerpt,
         "sentence": _sentence,
         "detail_of": _detail,
         "end_of": _end,

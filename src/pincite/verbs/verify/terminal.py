@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pincite import errors
 from pincite.report import cells
-from pincite.report.cells import MAX_SHOWN, WORKS, excerpt, judged_in, why_excluded, why_unchecked
+from pincite.report.cells import WORKS, judged_in, why_excluded, why_unchecked
 from pincite.types import (
     NO_WORK,
     CitationResult,
@@ -279,8 +279,8 @@ def _reliability(listing: Listing | None) -> list[str]:
 
 def _quote(evidence: Evidence) -> list[str]:
     text = evidence.passage.text
-    if shown := excerpt(text, evidence.quote):
-        return [f"“{cells.shortened(shown.quote, MAX_SHOWN)}”"]
+    if shown := wording.excerpt(text, evidence.quote):
+        return [f"“{cells.shortened(shown.quote, wording.MAX_SHOWN)}”"]
     passage = f": “{cells.shortened(text, CLAIM_WIDTH)}”" if text else ""
     return [f"{wording.NO_QUOTE}{passage}"]
 

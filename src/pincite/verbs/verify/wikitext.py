@@ -167,8 +167,8 @@ def reference(suggestion: Suggestion, dates: Dates, language: str = "") -> str |
 
 def quoted_prose(evidence: Evidence) -> str:
     """Return the quote without headings before it; empty if that is no whole sentence of prose."""
-    shown = cells.excerpt(evidence.passage.text, evidence.quote)
-    is_prose = partial(cells.is_prose, language=evidence.passage.language or "en")
+    shown = wording.excerpt(evidence.passage.text, evidence.quote)
+    is_prose = partial(wording.is_prose, language=evidence.passage.language or "en")
     quoted = shown.quote.splitlines() if shown else []
     lines = list(dropwhile(lambda line: not is_prose(line), quoted))
     return cells.one_line(" ".join(lines)) if all(map(is_prose, lines)) else ""

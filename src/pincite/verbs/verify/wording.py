@@ -1,8 +1,14 @@
-"""Puts findings into words, the same for all formats. The tables of words are in words.toml."""
+"""Puts findings into words and quotes, the same for all formats; the words are in words.toml.
 
+Pages come with menus. Text around a quote is shown only if it reads as prose, and a quote that is
+itself a menu line is not evidence.
+"""
+
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +17,11 @@ from pincite.library.exclusions import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
 from pincite.report.cells import Look, why_unchecked
+from pincite.text import tables
+from pincite.text.clauses import Standing, standing
 from pincite.text.names import whole
 from pincite.text.page_numbers import is_time
+from pincite.text.sentences import n_words, sentences
 from pincite.text.words import is_heading, names, sentences_of, stated, terms
 from pincite.types import (
     Basis,
@@ -30,6 +39,7 @@ from pincite.types import (
     Part,
     Place,
     Reason,
+    Span,
     Unchecked,
     Verdict,
     WorkStatus,
@@ -80,6 +90,16 @@ READ_FIRST = "Read the source before you tag."
 ORDER = decide.WORST_FIRST  # in which verdicts are counted: those that need attention first
 MAX_PART = 120  # characters of a missing part
 MAX_NAME = 160  # characters of a source's name: some references are whole paragraphs
+MAX_SHOWN = 450  # characters: five lines of the report, which have about 95 on a screen
+MAX_QUOTE_BEFORE = 130  # of them before the quote, so that the highlight comes early
+# Ends of prose and of a sentence, in European and East Asian scripts, with closing quotation marks
+# and brackets.
+_CLOSING = r"[\"'”’»)\]」』）]*$"
+_PROSE_END = re.compile(rf"[.!?…:;。！？：；]{_CLOSING}")
+_SENTENCE_END = re.compile(rf"[.!?…。！？]{_CLOSING}")
+_LABELLED_VALUE = re.compile(r"[^:]{2,40}: [^:]*\d[^:]*")  # "Journey time: 3 min"
+_FEW_WORDS = 10  # a menu line has fewer
+_MANY_LINES = 4  # this many short lines in a row are a menu or a list of headlines
 
 
 def labels_to_count(counts: Mapping[Label, int]) -> list[Label]:
@@ -315,16 +335,16 @@ def also_read(evidence: Evidence, claim: str) -> list[str]:
     if not passage.pieces or not quote or evidence.prob_supported < decide.THRESHOLD:
         return []
     lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
-    sentences = list[str]()
+    said = list[str]()
     for span in sentences_of(passage.text):
         sentence = span.of(passage.text)
         is_title = sentence == passage.title or is_heading(passage.text, span)
         if is_title or span.overlaps(quote):
             continue
         if new := stated(lacking, sentence):
-            sentences.append(sentence)
+            said.append(sentence)
             lacking.difference_update(new)
-    return sentences
+    return said
 
 
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
@@ -382,3 +402,74 @@ def name_of(citation: Citation) -> str:
 
 def short_name_of(citation: Citation) -> str:
     return cells.shortened(name_of(citation), MAX_NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A quote with its surrounding text. `whole`: this is the entire passage."""
+
+    head: str
+    quote: str
+    tail: str
+    whole: bool
+
+
+def excerpt(text: str, quote: Span | None) -> Excerpt | None:
+    """Return the quote within at most about five lines; None if no quote can be shown."""
+    if quote is None or quote.start == quote.end or in_menu(text, quote):
+        return None
+    start = _start_of(text, quote)
+    end = _end_of(text, quote, limit=start + MAX_SHOWN)
+    return Excerpt(
+        head=text[start : quote.start].lstrip(),
+        quote=quote.of(text),
+        tail=text[quote.end : end].rstrip(),
+        whole=not text[:start].strip() and not text[end:].strip(),
+    )
+
+
+def _start_of(text: str, quote: Span) -> int:
+    """Return where the sentences before the quote begin that are shown with it."""
+    line = max(text.rfind("\n", 0, quote.start), text.rfind("\r", 0, quote.start)) + 1
+    starts = (line + sentence.start for sentence in sentences(text[line : quote.start]))
+    near = (start for start in starts if quote.start - start <= MAX_QUOTE_BEFORE)
+    start = min(near, default=quote.start)
+    # The rest of an abbreviation is not a sentence: “sp. nov.”
+    return quote.start if text[start].islower() else start
+
+
+def _end_of(text: str, quote: Span, limit: int) -> int:
+    """Return where the last sentence behind the quote ends that is within `limit`."""
+    line_end = text.find("\n", quote.end)
+    behind = sentences(text[quote.end : line_end if line_end >= 0 else None])
+    ends = (quote.end + sentence.end for sentence in behind)
+    return max((end for end in ends if end <= limit), default=quote.end)
+
+
+def in_menu(text: str, quote: Span) -> bool:
+    """Whether the quote is in a run of short lines that are not sentences, such as a menu.
+
+    Rows of a table do not count: they say which value belongs to which name.
+    """
+    lines = [Span(*match.span()) for match in re.finditer(r"[^\n\r]+", text) if match[0].strip()]
+    quoted = {line for line in lines if line.overlaps(quote)}
+    for are_items, run in groupby(lines, key=lambda line: _is_item(line.of(text))):
+        items = set(run)
+        if are_items and len(items) >= _MANY_LINES and quoted and quoted <= items:
+            return True
+    return False
+
+
+def is_prose(line: str, language: str) -> bool:
+    """Whether a line is a whole sentence, or several, and no item of a menu."""
+    is_sentence = standing(line, language) is Standing.CLAUSE and _SENTENCE_END.search(line)
+    return bool(is_sentence) and not _is_item(line)
+
+
+def _is_item(line: str) -> bool:
+    """Whether a line is a heading, or so short that it may be one of a menu."""
+    line = line.strip()
+    if line.startswith("#"):  # a Markdown heading
+        return True
+    is_row = "|" in line or bool(tables.cells_of(line)) or bool(_LABELLED_VALUE.fullmatch(line))
+    return n_words(line) < _FEW_WORDS and not is_row and not _PROSE_END.search(line)
