@@ -15,7 +15,7 @@ from pincite.api import Report
 from pincite.corpus.protocol import Corpus
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.check import render as check_render
-from pincite.verbs.verify import render as verify_render
+from pincite.verbs.verify import report as verify_table
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def corpus(tmp_path: Path) -> Iterator[Corpus]:
 @pytest.mark.parametrize(
     ("record", "columns", "n_rows"),
     [
-        (verify_report(), verify_render.COLUMNS, len(list(verify_render.rows(verify_report())))),
+        (verify_report(), verify_table.COLUMNS, len(list(verify_table.rows(verify_report())))),
         (check_report(), check_render.COLUMNS, len(list(check_render.rows(check_report())))),
         (everything(), ask_render.COLUMNS, len(list(ask_render.rows(everything())))),
     ],

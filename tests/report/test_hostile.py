@@ -21,6 +21,7 @@ from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.verify import render, terminal
+from pincite.verbs.verify import report as verify_table
 
 ALLOWED = set(
     "html head meta title style body header main section article nav footer div p span h1 h2 h3 h4 "
@@ -76,13 +77,15 @@ def test_markdown_gains_no_element(
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 @pytest.mark.parametrize(
-    ("sample", "verb"), [(report, render), (check_report, check_render)], ids=["verify", "check"]
+    ("sample", "table"),
+    [(report, verify_table), (check_report, check_render)],
+    ids=["verify", "check"],
 )
 def test_csv_has_whole_rows_and_no_formula(
-    sample: Callable[..., Any], verb: Any, text: str, url: str
+    sample: Callable[..., Any], table: Any, text: str, url: str
 ) -> None:
-    rows = list(csv.reader(io.StringIO(verb.to_csv(sample(text, url)))))
-    assert {len(row) for row in rows} == {len(verb.COLUMNS)}
+    rows = list(csv.reader(io.StringIO(table.to_csv(sample(text, url)))))
+    assert {len(row) for row in rows} == {len(table.COLUMNS)}
     for value in (value for row in rows[1:] for value in row):
         is_number = value.replace(".", "").replace("-", "").isdigit()
         assert is_number or not value.startswith(("=", "+", "-", "@", "\t", "\r"))

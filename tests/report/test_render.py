@@ -50,9 +50,9 @@ from pincite.types import (
     WitnessKind,
     WorkStatus,
 )
-from pincite.verbs.verify import render, terminal, wording
-from pincite.verbs.verify.render import MAX_SHOWN, excerpt, in_menu
-from pincite.verbs.verify.report import Report, coverage_of
+from pincite.verbs.verify import render, terminal, wikitext, wording
+from pincite.verbs.verify.report import Report, coverage_of, rows, to_csv
+from pincite.verbs.verify.wording import MAX_SHOWN, excerpt, in_menu
 from pincite.wiki.suggest import DateFormat, Dates
 
 TODAY = date(2026, 11, 21)
@@ -142,7 +142,7 @@ def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
     assert wording.rests_on(each) == words
     assert wording.rests_on(replace(each, decided_by=DecidedBy.BOTH)) == ""
     assert words in on_terminal(only(each))
-    assert wording.verdict_by(each) in render.to_wikitext(only(each), TODAY)
+    assert wording.verdict_by(each) in wikitext.to_wikitext(only(each), TODAY)
     html = render.to_html(only(each), TODAY)
     assert (f"<span>{words}</span>" in html) is bool(words)
     text = {"": "", "plain": wording.STRENGTH, "own": wording.STRENGTHS.get(each.label, "")}
@@ -179,15 +179,15 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
         (dataclasses.replace(report(), flag_precision=()), False),
     ):
         written = [
-            *(on_terminal(sample, 300), render.to_csv(sample), sample.to_json()),
-            *(render.to_html(sample, TODAY), render.to_wikitext(sample, TODAY)),
+            *(on_terminal(sample, 300), to_csv(sample), sample.to_json()),
+            *(render.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
         assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
 
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:
-    return list(spreadsheet.DictReader(io.StringIO(render.to_csv(shown))))
+    return list(spreadsheet.DictReader(io.StringIO(to_csv(shown))))
 
 
 @pytest.mark.parametrize("number", [0, 2])  # a source that was judged, one that was not read
@@ -242,7 +242,7 @@ def test_a_retracted_work_is_shown_above_the_verdict(number: int) -> None:
 @pytest.mark.parametrize(("language", "tagged"), [("en", True), ("de", False)])
 def test_a_correction_is_pasted_with_its_changes(language: str, tagged: bool) -> None:
     shown = replace(with_work(WORK, 0), language=language)
-    lines = render.to_wikitext(shown, TODAY).splitlines()
+    lines = wikitext.to_wikitext(shown, TODAY).splitlines()
     assert "# − |year=2004 # x" in lines
     assert "# + |year=2014" in lines
     tag = " {{retracted|doi=10.1000/n{{!}}x}}" if tagged else ""
@@ -295,7 +295,7 @@ def test_wikitext_names_each_reference_of_a_sentence() -> None:
     found = replace(partly(), label=Label.NOT_SUPPORTED)
     (one,) = found.citations
     other = replace(one, citation=replace(one.citation, citation_id="r9", title="Second"))
-    lines = render.to_wikitext(only(replace(found, citations=(one, other))), TODAY).splitlines()
+    lines = wikitext.to_wikitext(only(replace(found, citations=(one, other))), TODAY).splitlines()
     named = [line for line in lines if line.startswith("# reference")]
     assert len(named) == 2
     assert wording.name_of(one.citation) in named[0]
@@ -304,8 +304,8 @@ def test_wikitext_names_each_reference_of_a_sentence() -> None:
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
     assert on_terminal(report("The bridge opened in 1911."), 90) == snapshot(name="terminal")
-    assert render.to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
-    assert render.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
+    assert to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
+    assert wikitext.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
     assert report("The bridge.").to_json() == snapshot(name="json")
     assert render.to_html(report("The bridge."), TODAY) == snapshot(name="html")
 
@@ -326,13 +326,13 @@ def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
     whole, bad = report("The bridge."), broken()
     (lost,) = [each for each in bad.to_values()["findings"] if each["failed"]]
     assert lost["citations"][0]["unchecked"]["reason"] == Reason.INTERNAL_ERROR
-    rows = [list(render.rows(each)) for each in (whole, bad)]
-    assert len(rows[0]) == len(rows[1])
+    tables = [list(rows(each)) for each in (whole, bad)]
+    assert len(tables[0]) == len(tables[1])
     out = [io.StringIO(), io.StringIO()]
     for each, stream in zip((whole, bad), out, strict=True):
         terminal.print_report(each, Console(file=stream, width=90))
     pages = [render.to_html(each, TODAY).count("<article") for each in (whole, bad)]
-    blocks = [render.to_wikitext(each, TODAY).count("# claim:") for each in (whole, bad)]
+    blocks = [wikitext.to_wikitext(each, TODAY).count("# claim:") for each in (whole, bad)]
     assert (pages[0], blocks[0]) == (pages[1], blocks[1])
 
 
@@ -341,7 +341,7 @@ def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
     untitled = replace(report("The bridge."), title=None)  # type: ignore[arg-type]
     paths: dict[str, Path | None] = {name: tmp_path / name for name in ("wikitext", "json")}
     with pytest.raises(PinciteError, match="wikitext"):
-        deliver(untitled, paths, limit=None, quiet=True)
+        deliver(untitled, paths, quiet=True)
     assert [path.name for path in tmp_path.iterdir()] == ["json"]
 
 
@@ -394,16 +394,16 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
 
 def test_a_labelled_value_is_quoted_and_a_menu_is_not() -> None:
     data = "Technical data\nLength of line: 612 m\nCars: 2\nSpeed: 4 m/s\nTime: 3 min"
-    shown = render.excerpt(data, Span(47, 59))
+    shown = excerpt(data, Span(47, 59))
     assert shown
     assert shown.quote == data[47:59]
     menu = "News\nSport: all\nTravel\nMusic\nFilm"
-    assert render.excerpt(menu, Span(17, 23)) is None
+    assert excerpt(menu, Span(17, 23)) is None
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
-    written = render.to_wikitext(report(text, url), TODAY)
+    written = wikitext.to_wikitext(report(text, url), TODAY)
     pasted = "\n".join(line for line in written.splitlines() if not line.startswith("#"))
     code = mwparserfromhell.parse(pasted)
     names = {str(template.name).strip() for template in code.filter_templates()}
@@ -422,7 +422,7 @@ def test_on_another_wiki_no_english_template_is_pasted(text: str, url: str) -> N
     found = Report.from_json(replace(report(text, url), language="de").to_json())
     assert {finding.claim.language for finding in found.findings} == {"de"}
     found = replace(found, uncited=None)
-    written = render.to_wikitext(found, TODAY)
+    written = wikitext.to_wikitext(found, TODAY)
     pasted = "\n".join(line for line in written.splitlines() if not line.startswith("#"))
     code = mwparserfromhell.parse(pasted)
     assert {str(template.name) for template in code.filter_templates()} <= {"!"}
@@ -495,13 +495,18 @@ def test_a_claim_marked_wrong_has_no_tag_and_comes_after_the_other_flags() -> No
     first, second, *others = report(CLAIM).findings
     first = replace(first, claim=replace(first.claim, claim_id="c1"))
     findings = (first, second, *others)
-    assert render.tag(first, TODAY)
-    assert render.to_paste(first, Dates(TODAY), {"c1"}) == render.to_paste(first, Dates(TODAY))[1:]
+    assert wikitext.tag(first, TODAY)
+    assert (
+        wikitext.to_paste(first, Dates(TODAY), {"c1"}) == wikitext.to_paste(first, Dates(TODAY))[1:]
+    )
     ranked = decided.rank_findings(findings, {"c1"})
     assert ranked[1] == first
     assert decided.rank_findings(ranked) == list(findings)
     marked = replace(report(CLAIM), findings=findings)
-    for text in (render.to_html(marked, TODAY, {"c1"}), render.to_wikitext(marked, TODAY, {"c1"})):
+    for text in (
+        render.to_html(marked, TODAY, {"c1"}),
+        wikitext.to_wikitext(marked, TODAY, {"c1"}),
+    ):
         assert wording.MARKED_WRONG[1:] in text
 
 
@@ -511,7 +516,7 @@ def test_a_tag_on_a_supported_claim_does_not_raise_its_rank() -> None:
     stale = replace(supported, claim=tagged, citations=partly().citations)
     assert decided.rank_findings((stale, *others))[-1] == stale
     assert wording.STALE_TAG in render.to_html(only(stale), TODAY)
-    assert wording.STALE_TAG in render.to_wikitext(only(stale), TODAY)
+    assert wording.STALE_TAG in wikitext.to_wikitext(only(stale), TODAY)
 
 
 def test_pieces_of_names_are_not_called_missing() -> None:
@@ -546,7 +551,7 @@ def test_a_reference_quotes_whole_sentences(row: dict[str, str]) -> None:
     quote = span_of(row["text"], row["quote"])
     language = "de" if "Die " in row["text"] else "en"
     passage = Passage("d", "u", "t", row["text"], Span(0, len(row["text"])), language=language)
-    assert render.quoted_sentences(Evidence(passage, 0.9, 0.0, 0.1, 2.0, quote)) == row["is"]
+    assert wikitext.quoted_prose(Evidence(passage, 0.9, 0.0, 0.1, 2.0, quote)) == row["is"]
 
 
 def referred(**changed: Any) -> Suggestion:
@@ -557,7 +562,7 @@ def referred(**changed: Any) -> Suggestion:
 
 
 def cited(suggestion: Suggestion, dates: DateFormat = "dmy") -> dict[str, str]:
-    code = mwparserfromhell.parse(render.reference(suggestion, Dates(TODAY, dates)))
+    code = mwparserfromhell.parse(wikitext.reference(suggestion, Dates(TODAY, dates)))
     (cite,) = code.filter_templates()
     return {str(each.name): str(each.value) for each in cite.params}
 

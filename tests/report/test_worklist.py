@@ -27,7 +27,7 @@ def on_terminal(found: worklist.WorkList) -> str:
 
 
 def test_the_funnel_is_the_sum_in_every_format() -> None:
-    found = worklist.worklist([row(), row(), worklist.Row("Nowhere", problem="no page")], 3)
+    found = worklist.WorkList.of([row(), row(), worklist.Row("Nowhere", problem="no page")], 3)
     uses = found.coverage.stages[Stage.JUDGED].uses
     assert uses == 6
     written = json.loads(worklist.to_json(found))
@@ -43,7 +43,7 @@ def test_the_funnel_is_the_sum_in_every_format() -> None:
 def test_an_article_of_which_nothing_was_checked_is_not_listed_as_safe() -> None:
     open_ = replace(row(), title="Open", n_checked=0, risk=0.0)
     safe = replace(row(), title="Safe", risk=0.0)
-    found = worklist.worklist([worklist.Row("Nowhere", problem="no page"), open_, safe], 3)
+    found = worklist.WorkList.of([worklist.Row("Nowhere", problem="no page"), open_, safe], 3)
     assert [each.title for each in found.rows] == ["Safe", "Open", "Nowhere"]
     for text in (worklist.to_html(found), on_terminal(found)):
         assert text.count(worklist.NOTHING_CHECKED) == 1
@@ -51,7 +51,7 @@ def test_an_article_of_which_nothing_was_checked_is_not_listed_as_safe() -> None
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_hostile_titles_stay_text(text: str, url: str) -> None:
-    found = worklist.worklist([row(text, url), worklist.Row(text, problem=text)], 2)
+    found = worklist.WorkList.of([row(text, url), worklist.Row(text, problem=text)], 2)
     page = Page(worklist.to_html(found))
     assert not {"script", "img"} & set(page.tags)
     assert all(link.startswith(("http://", "https://", "#", "a.html")) for link in page.links)

@@ -100,9 +100,7 @@ def test_a_page_is_no_time() -> None:
     assert aim_of(citation("12"), timed) is None
     found = place_of(evidence(timed, "Words of sheet 4", 1.0), timed, None)
     assert found == Place("00:12:03", printed=True)
-    assert wording.where(found, Label.SUPPORTED) == wording.ON_PAGE[wording.TIME] % {
-        "page": "00:12:03"
-    }
+    assert wording.where(found, Label.SUPPORTED) == wording.ON_PAGE["time"] % {"page": "00:12:03"}
 
 
 def test_a_tie_goes_to_what_is_pointed_at() -> None:

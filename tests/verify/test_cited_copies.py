@@ -1,205 +1,377 @@
-"""Files that are supplied for an article are matched with its citations."""
+"""Which copy of a cited source is read, and what a page that changed makes of a finding."""
 
+import dataclasses
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.articles import parse_article
-from support.rows import each_row
+from verify.test_verify import WordVerifier
+from web.zoo import Zoo, page, reply, zoo_server
 
-from pincite.documents import read
-from pincite.documents.collection import NAME, open_sources
-from pincite.types import FILE, Citation, Document, Unchecked
-from pincite.verbs.verify.cited_copies import (
-    ArticleFiles,
-    CitedCopies,
-    Unmatched,
-    lines,
-    match_files,
+from pincite.corpus.engines import EmbeddedCorpus
+from pincite.corpus.protocol import Corpora
+from pincite.types import (
+    Article,
+    Citation,
+    Claim,
+    Copy,
+    CopyKind,
+    Document,
+    Evidence,
+    Finding,
+    Label,
+    Reason,
+    Span,
+    Unchecked,
 )
-from pincite.wiki.article import article_in
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, SourceOf, corpus_copies
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.web.fetch import FetchCache, WebClient, WebRules
+from pincite.web.sources import Wayback, WebPages, WebSources
 
-ARTICLE = """The pier opened in 1911.<ref>{{cite web |url=https://port.example/reports/pier-review-1911.pdf
-|title=Review of the outer pier}}</ref>
-It is forty metres long.<ref>{{cite journal |title=Lengths of northern piers |doi=10.1000/xyz.7
-|url=https://journal.example/7}}</ref>
-Ann Fell wrote about it.<ref>{{cite book |title=A short book about piers |last=Fell}}</ref>
-It has a clock.<ref>https://www.clocks.example/pier?id=4</ref>"""
-TEXT = "The harbour board met and spoke about the pier and its clock for a long time."
-
-
-def matched(folder: Path, article: str = ARTICLE) -> ArticleFiles:
-    return match_files(open_sources(folder), parse_article(article, "Pier"))
+TIME = "20140305101500"
+FILLER = "The town has a market every week, and its library lends books to all who ask for them."
+THEN = "The bridge opened in 1911."
+NOW = "A page on something else."
 
 
-def pairs(files: ArticleFiles) -> list[tuple[str, str, str]]:
-    return [(each.file, each.ids, each.by) for each in files.matches]
+@pytest.fixture
+def zoo() -> Iterator[Zoo]:
+    with zoo_server() as server:
+        yield server
 
 
-def whys(files: ArticleFiles) -> list[tuple[str, str]]:
-    return [(each.file, each.why) for each in files.unused]
+@dataclasses.dataclass
+class Web:
+    """Pages of today and copies of then, by name, and the copies as a run has them."""
+
+    zoo: Zoo
+    cache: FetchCache
+    wayback: bool = False
+
+    def live(self, name: str, text: str | None, status: str = "404 Not Found") -> str:
+        self.zoo.pages["live.test", f"/{name}"] = _page(text) if text else reply(b"", status)
+        return self.zoo.url("live.test", f"/{name}")
+
+    def archived(self, name: str, text: str | None, time: str = TIME) -> str:
+        raw = f"/web/{time}id_/{self.zoo.url('live.test', f'/{name}')}"
+        answer = _page(text) if text else reply(b"", "404 Not Found")
+        path = raw.replace("id_", "")
+        self.zoo.pages |= {("web.archive.test", at): answer for at in (raw, path)}
+        return self.zoo.url("web.archive.test", path)
+
+    def named(self, name: str, near: str, url: str) -> None:
+        """What the service says of a page."""
+        closest = {"status": "200", "available": True, "url": url, "timestamp": TIME}
+        body = json.dumps({"archived_snapshots": {"closest": closest}}).encode()
+        page = f"http%3A%2F%2Flive.test%3A{self.zoo.port}%2F{name}"
+        asked = f"/wayback/available?url={page}&timestamp={near}"
+        self.zoo.pages["archive.test", asked] = reply(body)
+
+    def copies(self, stored: SourceOf | None = None) -> CitedCopies:
+        rules = WebRules(online=True, ports=(80, self.zoo.port), pause=0.0, first_wait=0.01)
+        client = WebClient(rules, resolve=self.zoo.resolve, allow={"127.0.0.1"})
+        api = self.zoo.url("archive.test", "/wayback/available")
+        wayback = Wayback(client, self.cache, api=api, pause=0.0) if self.wayback else None
+        return CitedCopies(stored, WebPages(WebSources(client, self.cache), wayback))
+
+    def pipeline(self) -> VerifyPipeline:
+        return VerifyPipeline(WordVerifier(), self.copies(), threshold=0.55)
+
+    def asked(self, host: str = "") -> list[str]:
+        return [
+            f"{at}{path}"
+            for at, path in self.zoo.requests
+            if path != "/robots.txt" and (at == host or not host)
+        ]
 
 
-def cited(citation_id: str, article: str = ARTICLE) -> Citation:
-    cited = (c for claim in parse_article(article, "Pier").claims for c in claim.citations)
-    return next(each for each in cited if each.citation_id == citation_id)
+@pytest.fixture
+def web(zoo: Zoo, tmp_path: Path) -> Iterator[Web]:
+    with FetchCache(tmp_path / "cache.sqlite") as cache:
+        yield Web(zoo, cache)
 
 
-def put(folder: Path, name: str, text: str = TEXT) -> None:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def _page(text: str) -> bytes:
+    return reply(page(f"<article><p>{text} {FILLER}</p></article>"))
 
 
-@each_row("verify/cited_copies/a_file_is_the_copy_of_its_citation")
-def test_a_file_is_the_copy_of_its_citation(
-    tmp_path: Path, name: str, text: str, citation_id: str, by: str
-) -> None:
-    put(tmp_path, f"folder/{name}", text)
-    files = matched(tmp_path)
-    assert pairs(files) == [(f"folder/{name}", citation_id, by)]
-    assert not files.unused
-    assert not files.warnings
-    copy = files(cited(citation_id))
-    assert isinstance(copy, Document)
-    assert "harbour board" in copy.text
-    assert copy.meta[FILE] == f"folder/{name}"
-    assert str(tmp_path) not in copy.url
-    assert files(cited("r1" if citation_id != "r1" else "r2")) is None
-    assert f"folder/{name}" in lines(files)[1]
+def citation(url: str | None = None, archive: str | None = None, **more: Any) -> Citation:
+    number = more.pop("n", 1)
+    return Citation(f"r{number}", Span(0, 1), Span(0, 1), url=url, archive_url=archive, **more)
+
+
+def shown(found: CitedSource) -> tuple[object, ...]:
+    """What was read (THEN, NOW, or the reason why nothing was), of which kind, of which day."""
+    source, copy = found.source, found.copy
+    if isinstance(source, Unchecked):
+        return (source.reason,)
+    assert copy
+    said = next((text for text in (THEN, NOW) if text in source.text), source.text)
+    return (said, copy.kind, copy.date)
+
+
+ARCHIVED, WAYBACK = ((THEN, kind, "2014-03-05") for kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK))
+
+
+def test_an_archived_copy_stands_in_for_a_dead_page(web: Web) -> None:
+    url, archive = web.live("a", None), web.archived("a", THEN)
+    found = web.copies().read(citation(url, archive, archive_date="5 March 2014"))
+    assert shown(found) == ARCHIVED
+    assert found.copy
+    assert found.copy.url == archive
+    assert found.not_live
+    assert found.not_live.reason is Reason.DEAD
+
+
+def test_the_raw_page_is_fetched_and_dated(web: Web) -> None:
+    web.wayback = True  # then the host of the service is known as a Wayback Machine
+    found = web.copies().read(citation(web.live("a", None), web.archived("a", THEN)))
+    assert shown(found) == ARCHIVED
+    assert web.asked("web.archive.test")[-1].startswith(f"web.archive.test/web/{TIME}id_/")
+    assert web.asked("archive.test") == []
+    alone = web.copies().read(citation(web.archived("a", THEN)))
+    assert (shown(alone), alone.not_live) == (ARCHIVED, None)
+
+
+@pytest.mark.parametrize("status", ["dead", "usurped", "unfit", "deviated", "bot: unknown"])
+def test_a_page_that_is_not_as_cited_is_read_from_the_archive(web: Web, status: str) -> None:
+    cited = citation(web.live("a", NOW), web.archived("a", THEN), url_status=status)
+    web.wayback = True
+    assert shown(web.copies().read(cited))[0] == THEN
+    assert web.asked("live.test") == []
+    web.archived("a", None)
+    raw = web.zoo.url("web.archive.test", f"/web/{TIME}id_/{web.zoo.url('live.test', '/a')}")
+    kept = web.cache.get(raw)
+    assert kept
+    web.cache.put(dataclasses.replace(kept, expires=0.0))
+    other_hands = status in ("usurped", "unfit")
+    assert shown(web.copies().read(cited))[0] == (Reason.USURPED if other_hands else NOW)
+    assert bool(web.asked("live.test")) is not other_hands
+
+
+def test_a_stored_copy_comes_before_all_others(web: Web) -> None:
+    url = web.live("a", NOW)
+    stored = Document(url, "", "Stored.", fetched="2020-01-02")
+    for status in (None, "dead", "usurped"):
+        cited = citation(url, web.archived("a", THEN), url_status=status)
+        found = web.copies(lambda _: stored).read(cited)
+        assert shown(found) == ("Stored.", CopyKind.STORED, "2020-01-02")
+    assert web.asked() == []
+
+
+def test_a_copy_that_leads_out_of_the_archive_is_none(web: Web) -> None:
+    web.wayback = True
+    archive = web.archived("a", THEN)
+    raw = archive.replace(TIME, f"{TIME}id_").partition(f":{web.zoo.port}")[2]
+    there = web.live("b", THEN)
+    web.zoo.pages["web.archive.test", raw] = reply(b"", "302 Found", Location=there)
+    found = web.copies().read(citation(web.live("a", None), archive))
+    assert shown(found) == (Reason.DEAD,)
+
+
+def test_the_wayback_machine_is_asked_last_and_for_the_access_date(web: Web) -> None:
+    url = web.live("a", None)
+    web.named("a", "20140302", web.archived("a", THEN))
+    cited = citation(url, access_date="2 March 2014", date="2010-01-01")
+    assert shown(web.copies().read(cited)) == (Reason.DEAD,)
+    assert web.asked("archive.test") == []  # it is off
+    web.wayback = True
+    found = web.copies().read(cited, "2026-01-01T00:00:00Z")
+    assert shown(found) == WAYBACK
+    assert found.not_live
+    assert found.not_live.reason is Reason.DEAD
+
+
+def test_without_an_access_date_other_dates_are_asked_for(web: Web) -> None:
+    web.wayback = True
+    copies = web.copies()
+    copies.read(citation(web.live("a", None), date="May 2010"), "2026-01-01T00:00:00Z")
+    copies.read(citation(web.live("b", None)), "2026-01-01T00:00:00Z")
+    copies.read(citation(web.live("c", None)))
+    asked = [path.partition("url=")[2] for path in web.asked("archive.test")]
+    assert [path.partition("timestamp=")[2] for path in asked] == ["201005", "20260101", ""]
+
+
+def test_what_came_after_a_page_was_usurped_is_not_read(web: Web) -> None:
+    web.wayback = True
+    url = web.live("a", NOW)
+    web.named("a", "20140302", web.archived("a", THEN))
+    dated = citation(url, url_status="usurped", access_date="2014-03-02")
+    assert shown(web.copies().read(dated, "2026-01-01")) == WAYBACK
+    undated = web.copies().read(citation(url, url_status="usurped"), "2026-01-01")
+    assert shown(undated) == (Reason.USURPED,)
+    assert len(web.asked("archive.test")) == 1
+
+
+def test_a_named_copy_inside_the_network_is_never_opened(web: Web) -> None:
+    web.wayback = True
+    url = web.live("a", None)
+    inner = web.zoo.url("inner.archive.test", f"/web/{TIME}/{url}")
+    web.named("a", "2014", inner)  # resolves to 10.0.0.7
+    assert shown(web.copies().read(citation(url, access_date="2014"))) == (Reason.DEAD,)
+    assert web.asked("inner.archive.test") == []
+
+
+def test_an_archive_that_refuses_is_left_alone(web: Web) -> None:
+    copies = web.copies()
+    for n in range(3):
+        archive = web.archived(f"{n}", THEN)
+        path = archive.partition(f":{web.zoo.port}")[2]
+        web.zoo.pages["web.archive.test", path] = reply(b"", "429 Too Many Requests")
+        cited = citation(web.live(f"{n}", None), archive)
+        assert isinstance(copies.read(cited).source, Unchecked)
+    assert len(web.asked("web.archive.test")) == 3  # attempts for the first page only
+
+
+def test_a_calendar_stands_for_the_day_on_which_the_page_was_archived(web: Web) -> None:
+    web.wayback = True
+    page = web.zoo.url("live.test", "/a")
+    web.archived("a", THEN)
+    moved = reply(b"", "302 Found", Location=f"/web/{TIME}id_/{page}")
+    web.zoo.pages["web.archive.test", f"/web/20140302id_/{page}"] = moved
+    archive = web.zoo.url("web.archive.test", f"/web/*/{page}")
+    found = web.copies().read(citation(web.live("a", None), archive, access_date="2 March 2014"))
+    assert shown(found) == ARCHIVED
+    assert found.copy
+    assert found.copy.url == archive.replace("*", TIME)
+
+
+# ── Changed since cited ──────────────────────────────────────────────────────────────────────────
+
+
+def finding(web: Web, *citations: Citation, text: str = THEN) -> Finding:
+    return web.pipeline().finding(Claim("c", text, citations=citations), "2026-01-01")
+
+
+def test_a_page_that_changed_is_judged_as_it_was_cited(web: Web) -> None:
+    web.wayback = True
+    found = finding(web, citation(web.live("a", NOW), web.archived("a", THEN)))
+    (result,) = found.citations
+    assert (found.label, result.label) == (Label.SUPPORTED, Label.SUPPORTED)
+    assert found.source_changed
+    assert isinstance(result.outcome, Evidence)
+    assert result.outcome.quoted == THEN
+    assert result.copy
+    assert (result.copy.kind, result.copy.date) == (CopyKind.ARCHIVED, "2014-03-05")
+    assert result.changed
+    assert result.changed.copy.kind is CopyKind.LIVE
+    assert result.changed.label is Label.NOT_SUPPORTED
+    assert NOW in result.changed.evidence.passage.text
+
+
+def test_a_claim_that_is_supported_costs_no_archive_anything(web: Web) -> None:
+    web.wayback = True
+    other = citation(web.live("b", NOW), web.archived("b", THEN), n=2)
+    found = finding(web, citation(web.live("a", THEN), web.archived("a", NOW)), other)
+    assert found.label is Label.SUPPORTED
+    assert not found.source_changed
+    assert {path.partition("/")[0] for path in web.asked()} == {"live.test"}
+
+
+@pytest.mark.parametrize("archived", [NOW, None, "The bridge was painted."])
+def test_a_copy_that_bears_out_no_more_changes_nothing(web: Web, archived: str | None) -> None:
+    found = finding(web, citation(web.live("a", NOW), web.archived("a", archived)))
+    (result,) = found.citations
+    assert (found.label, result.changed) == (Label.NOT_SUPPORTED, None)
+    assert result.copy
+    assert result.copy.kind is CopyKind.LIVE
+
+
+def test_the_page_of_a_doi_is_no_later_version_of_the_page(web: Web) -> None:
+    web.wayback = True
+    doi = web.zoo.url("live.test", "/doi")
+    web.live("doi", NOW)
+    web.named("a", "2014", web.archived("a", THEN))
+    copies = web.copies(lambda url: Unchecked(url, Reason.DEAD, "HTTP 404"))
+    live = CitedSource(Document(doi, "", NOW), Copy(CopyKind.LIVE, doi))
+
+    class Doi(CitedCopies):
+        def read(self, citation: Citation, written: str | None = None) -> CitedSource:
+            return live
+
+    pipeline = dataclasses.replace(web.pipeline(), copies=Doi(copies.stored, copies.web))
+    cited = citation(web.live("a", None), access_date="2014")
+    found = pipeline.finding(Claim("c", THEN, citations=(cited,)))
+    assert found.label is Label.NOT_SUPPORTED
+    assert web.asked("archive.test") == []
+
+
+def test_a_passage_that_still_stands_has_not_changed(web: Web) -> None:
+    """Two readings of one text may differ; that is no news about the page."""
+
+    class Fickle(WordVerifier):
+        def _evidence(self, claim: Claim, passage: Any) -> Evidence:
+            archived = "/web/" in passage.url
+            supported = 0.9 if archived else 0.1
+            return Evidence(passage, supported, 0.0, 1 - supported, 4 * supported - 2)
+
+    web.wayback = True
+    cited = citation(web.live("a", THEN), web.archived("a", THEN))
+    pipeline = dataclasses.replace(web.pipeline(), verifier=Fickle())
+    found = pipeline.finding(Claim("c", THEN, citations=(cited,)))
+    assert found.label is Label.NOT_SUPPORTED
+    assert not found.source_changed
+
+
+# ── Fetched beforehand ───────────────────────────────────────────────────────────────────────────
+
+
+def test_what_will_be_needed_is_fetched_beforehand(web: Web) -> None:
+    web.wayback = True
+    citations = (
+        citation(web.live("fine", THEN), web.archived("fine", THEN), n=1),
+        citation(web.live("gone", None), web.archived("gone", THEN), n=2),
+        citation(web.live("dead", NOW), web.archived("dead", THEN), n=3, url_status="dead"),
+        citation(web.live("spam", NOW), n=4, url_status="usurped"),
+        citation(None, web.archived("alone", THEN), n=5),
+    )
+    claims = tuple(Claim(str(n), THEN, citations=(c,)) for n, c in enumerate(citations))
+    web.copies().prepare(Article("Bridge", "", claims))
+    raw = f"web.archive.test/web/{TIME}id_/{web.zoo.url('live.test')}"
+    asked = set(web.asked())
+    pages = {"live.test/fine", "live.test/gone", f"{raw}gone", f"{raw}dead", f"{raw}alone"}
+    assert asked == pages
+    web.zoo.requests.clear()
+    found = [finding(web, c) for c in citations]
+    assert web.asked("live.test") == web.asked("web.archive.test") == []
+    assert [f.label for f in found] == [
+        *[Label.SUPPORTED] * 3,
+        Label.UNCHECKED,
+        Label.SUPPORTED,
+    ]
+
+
+FERRIES = "Rope ferries of the upper Holm"
+PAPER = Document(
+    "https://pubmed.ncbi.nlm.nih.gov/77/",
+    FERRIES,
+    "The ferry of Holm carried 40 carts a day in 1911.",
+    meta={"doi": "10.1000/Holm.1", "pmid": "77"},
+)
+OTHER_PAPER = Document(
+    "https://holm.example/b", FERRIES, "A ferry.", meta={"doi": "10.1000/holm.2"}
+)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "why"),
+    ("known", "found"),
     [
-        ("2.txt", TEXT, Unmatched.NO_MATCH),  # the second of somebody's files, not of the citations
-        ("[2] notes.txt", TEXT, Unmatched.NO_MATCH),
-        ("review.txt", TEXT, Unmatched.NO_MATCH),
-        ("r9.txt", TEXT, Unmatched.NO_MATCH),
-        ("empty.txt", " ", Unmatched.UNREADABLE),
-        ("photo.jpg", "\x00\x01", Unmatched.UNREADABLE),
-        ("r1.zip", "PK\3\4", Unmatched.UNREADABLE),
+        ({"doi": "10.1000/holm.1", "title": FERRIES}, PAPER.url),
+        ({"doi": "10.1000/HOLM.2", "text": f"Berg A. {FERRIES}. 1999."}, OTHER_PAPER.url),
+        ({"pmid": "77"}, PAPER.url),
+        ({"url": "http://www.holm.example/b"}, OTHER_PAPER.url),
+        ({"doi": "10.1000/holm.3", "title": FERRIES}, None),
+        ({"title": FERRIES}, None),
     ],
 )
-def test_a_file_that_matches_no_citation_is_reported(
-    tmp_path: Path, name: str, text: str, why: Unmatched
+def test_a_cited_work_is_found_in_the_corpus(
+    tmp_path: Path, known: dict[str, str], found: str | None
 ) -> None:
-    put(tmp_path, name, text)
-    files = matched(tmp_path)
-    assert whys(files) == [(name, why)]
-    assert not files.matches
-    # Pictures are parts of saved pages more often than sources.
-    assert [each.file for each in files.warnings] == ([] if name == "photo.jpg" else [name])
-    assert [line for line in lines(files) if name in line] == [lines(files)[2]]
-
-
-def test_every_file_is_listed_once(tmp_path: Path) -> None:
-    put(tmp_path, "r2.txt")
-    put(tmp_path, "notes.txt")
-    link = '<link rel="canonical" href="https://elsewhere.example/a"><p>%s</p>'
-    put(tmp_path, "other.html", link % TEXT)
-    shown = "\n".join(lines(matched(tmp_path)))
-    assert [shown.count(name) for name in ("r2.txt", "notes.txt", "other.html")] == [1, 1, 1]
-
-
-def test_a_file_that_matches_two_sources_is_unused(tmp_path: Path) -> None:
-    text = "{{cite web |url=https://%s.example/annual-review.pdf |title=The annual review here}}"
-    refs = "".join(f"It is {word}.<ref>{text % word}</ref>\n" for word in ("old", "new"))
-    put(tmp_path, "annual-review.txt")
-    files = matched(tmp_path, refs)
-    assert [(each.why, each.detail) for each in files.unused] == [(Unmatched.SEVERAL, "r1, r2")]
-
-
-def test_references_of_one_source_share_its_file(tmp_path: Path) -> None:
-    page = "{{cite web |url=https://a.example/annual-review.pdf |title=The review%s}}"
-    book = "{{cite book |title=A book about piers |last=Fell |page=%d%s}}"
-    made = [page % "", page % " |archive-url=https://web.archive.org/web/2020/https://a.example/x"]
-    made += [book % (1, ""), book % (2, " |isbn=978-0-306-40615-7")]
-    article = "".join(f"It has {n} arches.<ref>{each}</ref>\n" for n, each in enumerate(made))
-    put(tmp_path, "annual-review.txt")
-    put(tmp_path, "A book about piers.txt")
-    files = matched(tmp_path, article)
-    assert {each.ids for each in files.matches} == {"r1, r2", "r3, r4"}
-    found = [files(cited(f"r{n}", article)) for n in (1, 2, 3, 4)]
-    assert all(isinstance(each, Document) for each in found)
-
-
-def test_manifests_and_collections_are_left_as_they_are(tmp_path: Path) -> None:
-    put(tmp_path, "page.txt", f"{TEXT} One.")
-    row = {"url": "https://www.clocks.example/pier?id=4", "file": "page.txt"}
-    put(tmp_path, NAME, json.dumps(row))
-    more = {"url": "https://journal.example/7", "text": f"{TEXT} Two."}
-    put(tmp_path, "more.jsonl", json.dumps(more))
-    files = matched(tmp_path)
-    assert (files.matches, files.unused, files.sources.n_named) == ([], [], 2)
-    for url, word in ((row["url"], "One."), (more["url"], "Two.")):
-        copy = files.sources.get(url)
-        assert isinstance(copy, Document)
-        assert word in copy.text
-
-
-def test_single_files_are_matched(tmp_path: Path) -> None:
-    put(tmp_path, "r1.txt")
-    put(tmp_path, "r2.txt")
-    article = parse_article(ARTICLE, "Pier")
-    files = match_files(open_sources(tmp_path / "r1.txt", tmp_path / "r2.txt"), article)
-    assert [file for file, *_ in pairs(files)] == ["r1.txt", "r2.txt"]
-
-
-def test_file_whose_reading_raises_costs_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = read.read_file
-
-    def read_file(path: Path) -> Document | Unchecked:
-        if path.name == "broken.txt":
-            raise KeyError("ſ")
-        return real(path)
-
-    monkeypatch.setattr(read, "read_file", read_file)
-    put(tmp_path, "r1.txt")
-    put(tmp_path, "broken.txt", "Words that no citation has.")
-    files = matched(tmp_path)
-    assert pairs(files) == [("r1.txt", "r1", "number")]
-    assert whys(files) == [("broken.txt", Unmatched.UNREADABLE)]
-
-
-def test_a_page_with_a_short_title_and_the_name_of_its_site_is_matched(tmp_path: Path) -> None:
-    cites = (
-        "It opened in 1936.<ref>{{cite web |title=Our story |website=Friends of Wexmoor Lido "
-        "|url=https://lido.example/about/story}}</ref>"
-    )
-    put(tmp_path, "Our story _ Friends.html", f"<p>{TEXT}</p>")
-    put(tmp_path, "saved.html", f"<title>Our story | Wexmoor Lido</title><p>{TEXT}</p>")
-    put(tmp_path, "Our story _ Harbour.html", f"<p>{TEXT}</p>")
-    files = matched(tmp_path, cites)
-    assert {file for file, *_ in pairs(files)} == {"Our story _ Friends.html", "saved.html"}
-
-
-RECORD = """<PubmedArticle><MedlineCitation><PMID>{n}</PMID><Article><Journal><Title>Ferries</Title>
-</Journal><ArticleTitle>{title}.</ArticleTitle><Abstract><AbstractText>It carried {n} carts a day.
-</AbstractText></Abstract></Article></MedlineCitation><PubmedData><ArticleIdList>
-<ArticleId IdType="doi">10.1000/Holm.{n}</ArticleId></ArticleIdList></PubmedData></PubmedArticle>"""
-
-
-def test_a_collection_counts_as_its_records(tmp_path: Path) -> None:
-    titles = ("Rope ferries of the Holm", "The crews of the Holm", "A mill on the Holm", "A mill")
-    records = "".join(RECORD.format(n=n, title=title) for n, title in enumerate(titles, 71))
-    (tmp_path / "set.xml").write_text(f"<PubmedArticleSet>{records}</PubmedArticleSet>")
-    line = {"url": "https://holm.example/1", "doi": "10.1000/holm.81", "text": "A lock of 1911."}
-    (tmp_path / "set.jsonl").write_text(json.dumps(line))
-    (tmp_path / "set.csv").write_text("url,title,text\nhttps://holm.example/2,The old weir,A weir.")
-    article = article_in(
-        "It [1] is. It [2] is. It [3] is. It [4] is. It [5] is. It [6] is.\n\nReferences\n"
-        "1. Berg A. Some. doi:10.1000/holm.71\n2. Ito M. Some. PMID: 72\n"
-        "3. Ito M. “A mill on the Holm.” 1999.\n4. Ito M. A mill. 1999.\n"
-        "5. Berg A. doi:10.1000/HOLM.81\n6. https://holm.example/2"
-    )
-    files = match_files(open_sources(tmp_path), article)
-    copies = CitedCopies(files.sources.get, given=[files])
-    found = [copies.read(claim.citations[0]).source for claim in article.claims]
-    texts = [each.text.partition("\n")[0] if isinstance(each, Document) else "" for each in found]
-    carried = ["It carried 71 carts a day.", "It carried 72 carts a day."]
-    assert texts[:3] == [*carried, "It carried 73 carts a day."]
-    assert texts[3:6] == ["", "A lock of 1911.", "A weir."]
-    assert not files.unused
+    citation = Citation("r1", Span(0, 1), Span(0, 1), **known)  # type: ignore[arg-type]
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        corpus.add([OTHER_PAPER, PAPER])
+        copy = corpus_copies(Corpora({"c": corpus}))(citation)
+    assert (copy and copy.url) == found

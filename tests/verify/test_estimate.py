@@ -9,13 +9,13 @@ from support.rows import each_row
 
 from pincite.settings import Settings
 from pincite.types import Article, Citation, Claim, Document, Reason, Span, Unchecked
-from pincite.verbs.verify.build import (
+from pincite.verbs.verify.cited_copies import CitedCopies
+from pincite.verbs.verify.estimate import (
     Estimate,
+    describe,
     estimate_article,
     fetching_seconds,
 )
-from pincite.verbs.verify.cited_copies import CitedCopies
-from pincite.verbs.verify.terminal import estimate_lines
 from pincite.web.addresses import WebRules
 
 ONLINE = WebRules(online=True, pause=1.0, at_once=32)
@@ -66,13 +66,13 @@ def test_nothing_is_fetched_offline() -> None:
     assert found.seconds_of_fetching == (0.0, 0.0)
     per_page = 0.1 * (1 + Settings().retrieval.read)
     assert found.seconds_of_judging == pytest.approx((0.5 * per_page, 1.5 * per_page))
-    assert "give --online" in estimate_lines(found, Settings())[0]
+    assert "give --online" in describe(found, Settings())[0]
 
 
 def test_an_article_without_claims_takes_no_time() -> None:
     found = estimate(article())  # measures no pairs
     assert found.seconds_of_judging == (0.0, 0.0)
-    assert "a few seconds" in estimate_lines(found, Settings())[1]
+    assert "a few seconds" in describe(found, Settings())[1]
 
 
 def test_hosts_are_fetched_in_parallel_and_pages_of_a_host_in_sequence() -> None:
@@ -87,4 +87,4 @@ def test_hosts_are_fetched_in_parallel_and_pages_of_a_host_in_sequence() -> None
 @each_row("verify/estimate/servers_that_may_cost_something_are_named")
 def test_servers_that_may_cost_something_are_named(changes: dict[str, str], words: str) -> None:
     settings = Settings.of(**changes)
-    assert words in estimate_lines(estimate(CITED, settings=settings), settings)[1]
+    assert words in describe(estimate(CITED, settings=settings), settings)[1]

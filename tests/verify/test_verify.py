@@ -165,7 +165,7 @@ def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:
     copies = CitedCopies(source_of, in_corpus=lambda citation: BETTER)
     for url, page in ((FERRY.url, FERRY), ("https://gone.example/", BETTER)):
         (citation,) = claim(url).citations
-        assert copies.read(citation).source == copies.stored_copy(citation) == page
+        assert copies.read(citation).source == copies.copy_at_hand(citation) == page
         assert copies.first_address(citation) is None
         kind = CopyKind.CORPUS if page is BETTER else CopyKind.STORED
         found = copies.read(citation).copy

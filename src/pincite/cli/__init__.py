@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import shell
+from pincite.cli import arguments, extras, shell
 
 VERBS = {
     "Check": {
@@ -83,11 +83,11 @@ class _Verbs(click.Group):
         if cmd_name not in KNOWN:
             point = _plugin_commands().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
-                shell.require(PLUGINS[cmd_name])
-            return shell.with_texts(point.load()) if point else None
+                extras.require(PLUGINS[cmd_name])
+            return arguments.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")
-        return shell.with_texts(getattr(module, name))
+        return arguments.with_texts(getattr(module, name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, listed in VERBS.items():

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.shell import PARTIAL
+from pincite.text import pasted
 from pincite.verbs.ask.report import AnswerReport, Checked
 
 
@@ -62,7 +62,7 @@ def command(
     if given.pop("llm"):
         given["answer"] = "model"
     settings = options.load_settings(given)
-    questions = options.text_or_lines(question, file, "QUESTION")
+    questions = pasted.items(options.text_or_file(question, file, "QUESTION"))
     corpora = [*corpus] or settings.library.places
     if not corpora:
         raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
@@ -79,7 +79,7 @@ def command(
         options.stop(f"Stopped after {len(report.answers)} of {len(questions)} questions.")
     if not report.complete:
         options.say("Something could not be written or checked; see the result.")
-        raise click.exceptions.Exit(PARTIAL)
+        raise click.exceptions.Exit(options.PARTIAL)
 
 
 def deliver(

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.shell import PARTIAL
 from pincite.documents.dates import iso_date, stated_date
+from pincite.text import pasted
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
 
@@ -89,7 +89,7 @@ def command(
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
         statements, occasions = _read_rows(file, occasion)
     else:
-        statements = options.text_or_lines(statement, file, "STATEMENT")
+        statements = pasted.items(options.text_or_file(statement, file, "STATEMENT"))
         occasions = [occasion] * len(statements)
     if interactive and str(file) == "-":
         raise click.UsageError("--interactive needs a terminal, but --file - reads stdin.")
@@ -108,12 +108,12 @@ def command(
     if not report.complete:
         again = f" Run it again with --trace {trace} to retry only that." if trace else ""
         options.say(f"Something could not be judged; see the report.{again}")
-        raise click.exceptions.Exit(PARTIAL)
+        raise click.exceptions.Exit(options.PARTIAL)
 
 
 def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     """Read a table of statements; an empty cell is as the options say."""
-    lines = options.read_lines(file, str.splitlines)
+    lines = options.read_text(file).splitlines()
     try:
         read = csv.DictReader(lines) if file.suffix.lower() == ".csv" else map(json.loads, lines)
         rows = [{name: str(value or "").strip() for name, value in row.items()} for row in read]

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import click
 
 from pincite.cli import options
-from pincite.cli.shell import PARTIAL
 from pincite.corpus import engines, package
 from pincite.corpus import update as updates
 from pincite.documents import inputs
@@ -189,7 +188,7 @@ def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fal
     if outcome.gone:
         options.say(f"{len(outcome.gone)} no longer in PATHS: --prune deletes them.", quiet)
     if outcome.n_unread:
-        raise click.exceptions.Exit(PARTIAL)
+        raise click.exceptions.Exit(options.PARTIAL)
 
 
 @command.command("status")

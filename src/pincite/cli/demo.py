@@ -55,7 +55,7 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
             options.progress(quiet) as display,
         ):
             report = run.verify(page, display, claim_printer(display))
-    deliver(report, _outputs(out, "report"), limit=None, quiet=quiet)
+    deliver(report, _outputs(out, "report"), quiet=quiet)
     shutil.copy(DEMO / "article.wiki", out)
     if report.stopped:
         raise click.exceptions.Exit(130)

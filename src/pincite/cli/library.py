@@ -15,7 +15,8 @@ from pincite.library import exclusions, private_copies
 from pincite.library.exclusions import LABELS as RATINGS
 from pincite.library.feedback import THUMBS, Opinions, Words, claims, file_of, opinion, plain
 from pincite.library.results import read_result
-from pincite.report.cells import REASONS, one_line, shortened
+from pincite.report.cells import REASONS, n_of, one_line, shortened
+from pincite.settings import Settings
 from pincite.types import Unchecked
 from pincite.verbs.verify import articles, wording
 from pincite.verbs.verify.report import Report
@@ -42,15 +43,16 @@ def import_list(file: Path, name: str) -> None:
     pincite reliability import perennial-sources.jsonl.gz
     pincite reliability import our-list.csv --name house
     """
-    found, kept = exclusions.import_list(file, name)
-    click.echo(f"{found.n_rows} entries read, {len(found.entries)} sites: {kept}")
-    counted = Counter(entry.reliability for entry in found.entries)
-    for label, words in RATINGS.items():
-        if counted[label]:
-            click.echo(f"{counted[label]:6} {words}")
-    if found.without_place:
-        n, named = len(found.without_place), "; ".join(found.without_place)
-        options.say(f"{n} entries name no site and cannot be matched: {named}")
+    imported, kept = exclusions.import_list(file, name)
+    click.echo(f"{imported.n_rows} entries read, {len(imported.entries)} sites: {kept}")
+    counts = Counter(entry.reliability for entry in imported.entries)
+    for rating, words in RATINGS.items():
+        if counts[rating]:
+            click.echo(f"{counts[rating]:6} {words}")
+    if imported.without_place:
+        names = "; ".join(imported.without_place)
+        n_names = len(imported.without_place)
+        options.say(f"{n_names} entries name no site and cannot be matched: {names}")
 
 
 @reliability.command("show")
@@ -60,8 +62,8 @@ def import_list(file: Path, name: str) -> None:
 def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """Print what the list says about each of URLS; without any, print the imported lists."""
     if not urls:
-        for each in exclusions.imported_lists():
-            click.echo(exclusions.load_list(each).fingerprint)
+        for imported in exclusions.imported_lists():
+            click.echo(exclusions.load_list(imported).fingerprint)
         return
     rules = exclusions.load_list(name).rules
     for url in urls:
@@ -109,9 +111,9 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     A source can have several files, such as chapters: with --pages, the one that has the cited
     pages is read.
     """
-    source, copies = _source(ref, **given)
+    named, copies = _source(ref, **given)
     printed = private_copies.parse_pages(pages) if pages else None
-    attached = private_copies.attach(copies, source, file, printed)
+    attached = private_copies.attach(copies, named, file, printed)
     if isinstance(attached, Unchecked):
         why = one_line(attached.detail) or REASONS[attached.reason]
         step = wording.STEPS[attached.reason]
@@ -128,10 +130,10 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
 @options.config_option
 def list_copies(as_json: bool, config: Path | None) -> None:
     """Print the id, name and source of all copies, oldest first."""
-    found = _copies(options.load_settings({"config": config})).all()
-    for copy in found:
+    attached = _copies(options.load_settings({"config": config})).all()
+    for copy in attached:
         _print_copy(copy, as_json)
-    if not found:
+    if not attached:
         options.say("No copies are attached. Attach one with: pincite source attach REF FILE")
 
 
@@ -140,8 +142,8 @@ def list_copies(as_json: bool, config: Path | None) -> None:
 @lines_option
 def show_copies(ref: str, as_json: bool, **given: Any) -> None:
     """Print what is attached to REF, its identifiers, and its path."""
-    copies, found = _attached_copies(ref, given)
-    for copy in found:
+    copies, attached = _attached_copies(ref, given)
+    for copy in attached:
         _print_copy(copy, as_json)
         if not as_json:
             click.echo(f"    {', '.join(copy.keys)}")
@@ -155,43 +157,48 @@ def remove(ref: str, **given: Any) -> None:
 
     A file that no other source uses is deleted.
     """
-    copies, found = _attached_copies(ref, given)
-    copies.remove(found)
-    for copy in found:
+    copies, attached = _attached_copies(ref, given)
+    copies.remove(attached)
+    for copy in attached:
         options.say(f"removed: {_line_of(copy)}")
 
 
-def _source(ref: str, report: Path | None, config: Path | None) -> tuple[Any, Any]:
+def _source(
+    ref: str, report: Path | None, config: Path | None
+) -> tuple[private_copies.Named, private_copies.OwnCopies]:
     """Return the source that REF names, directly or as a citation, and the store of copies."""
     settings = options.load_settings({"config": config})
     copies = _copies(settings)
     if report:
-        results = [result for f in Report.from_file(report).findings for result in f.citations]
-        return private_copies.cited((r.citation for r in results), ref, report.name), copies
+        cited = (result.citation for result in Report.from_file(report).results)
+        return private_copies.cited(cited, ref, report.name), copies
     path, mark, number = ref.rpartition("#")
     if mark and "://" not in ref and articles.is_file(path):
         private_copies.citation_id(number)
         page = articles.open_article(path, None, settings, options.say)
         citations = (citation for claim in page.claims for citation in claim.citations)
         return private_copies.cited(citations, number, Path(path).name), copies
-    known = copies.called(ref)
-    source = private_copies.Named(known[0].ref, known[0].keys) if known else None
-    return source or private_copies.named(ref), copies
+    if known := copies.called(ref):
+        return private_copies.Named(known[0].ref, known[0].keys), copies
+    return private_copies.named(ref), copies
 
 
-def _attached_copies(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
-    source, copies = _source(ref, **given)
-    found = copies.called(ref) or copies.of(source.keys)
-    if not found:
-        raise InputError(f"Nothing is attached to {source.ref}. pincite source list shows all.")
-    return copies, found
+def _attached_copies(
+    ref: str, given: dict[str, Any]
+) -> tuple[private_copies.OwnCopies, list[private_copies.OwnCopy]]:
+    """Return the store of copies, and those that are attached to REF."""
+    named, copies = _source(ref, **given)
+    attached = copies.called(ref) or copies.of(named.keys)
+    if not attached:
+        raise InputError(f"Nothing is attached to {named.ref}. pincite source list shows all.")
+    return copies, attached
 
 
-def _copies(settings: Any) -> private_copies.OwnCopies:
+def _copies(settings: Settings) -> private_copies.OwnCopies:
     return private_copies.OwnCopies(private_copies.folder_of(settings.library.own_copies))
 
 
-def _print_copy(copy: Any, as_json: bool) -> None:
+def _print_copy(copy: private_copies.OwnCopy, as_json: bool) -> None:
     if as_json:
         row = {"id": copy.ident, **dataclasses.asdict(copy)}
         row.pop("copy_id")
@@ -200,22 +207,21 @@ def _print_copy(copy: Any, as_json: bool) -> None:
         click.echo(_line_of(copy))
 
 
-def _line_of(copy: Any) -> str:
+def _line_of(copy: private_copies.OwnCopy) -> str:
     return f"{copy.ident:4} {one_line(copy.name)}: {one_line(copy.ref)}, {_describe(copy)}"
 
 
-def _describe(copy: Any) -> str:
+def _describe(copy: private_copies.OwnCopy) -> str:
     """Describe what was read: "31 pages (pp. 120–150), 12,420 words, English"."""
     from pincite.text.languages import named
 
-    pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
+    pages = n_of(copy.n_pages, "page") if copy.n_pages else ""
     if copy.pages:
         first, last = copy.pages
         printed = f"p. {first}" if first == last else f"pp. {first}–{last}"
         pages = f"{pages} ({printed})" if pages else printed
-    language = named(copy.language).partition(" (")[0]
-    words = f"{copy.n_words:,} words"
-    return ", ".join(part for part in (pages, words, language if copy.language else "") if part)
+    language = named(copy.language).partition(" (")[0] if copy.language else ""
+    return ", ".join(filter(None, (pages, f"{copy.n_words:,} words", language)))
 
 
 class _Feedback(click.Group):
@@ -264,15 +270,15 @@ def add(
     """
     if (given is None) == (label is None):
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
-    found = read_result(result)
-    item = found.chosen(item_id, passage=label in LABELS) if item_id else None
+    rated = read_result(result)
+    item = rated.chosen(item_id, passage=label in LABELS) if item_id else None
     with _open_opinions(config) as opinions:
         opinions.add(
-            opinion(result.read_bytes(), found, given or label or "", item, Words(**words))
+            opinion(result.read_bytes(), rated, given or label or "", item, Words(**words))
         )
     options.say(f"kept: {given or label} for {item.item_id if item else result}")
     settings = options.load_settings({"config": config})
-    if settings.results.folder and found.kind == "check" and item is None and given:
+    if settings.results.folder and rated.kind == "check" and item is None and given:
         from pincite.verbs.check import render
         from pincite.verbs.check.report import CheckReport
 
@@ -287,14 +293,14 @@ def add(
 def list_opinions(as_json: bool, config: Path | None) -> None:
     """Print all opinions, oldest first."""
     with _open_opinions(config) as opinions:
-        found = opinions.all()
-    for each in found:
+        kept = opinions.all()
+    for one in kept:
         if as_json:
-            options.print_json(plain(each), line=True)
+            options.print_json(plain(one), line=True)
             continue
-        what = one_line(each.statement) or f"{each.kind} result {each.result}"
-        click.echo(f"{each.created}  {each.given:12} {each.item_id:20} {shortened(what, 80)}")
-        for text in (each.note, each.correction and f"→ {each.correction}", each.who):
+        what = one_line(one.statement) or f"{one.kind} result {one.result}"
+        click.echo(f"{one.created}  {one.given:12} {one.item_id:20} {shortened(what, 80)}")
+        for text in (one.note, one.correction and f"→ {one.correction}", one.who):
             if text:
                 click.echo(f"    {one_line(text)}")
 
@@ -308,10 +314,10 @@ def export(output: Path, config: Path | None) -> None:
     If several concern one passage, the last counts. --down alone makes no row.
     """
     with _open_opinions(config) as opinions:
-        found = opinions.all()
-    rows = claims(found)
+        kept = opinions.all()
+    rows = claims(kept)
     options.write("".join(codec.to_json(row, None) for row in rows), output)
-    options.say(f"{len(rows)} rows from {len(found)} opinions.")
+    options.say(f"{len(rows)} rows from {len(kept)} opinions.")
 
 
 def _open_opinions(config: Path | None) -> Opinions:

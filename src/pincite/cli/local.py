@@ -10,14 +10,18 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from pincite import SILENCED
 from pincite.cli import options
-from pincite.cli.shell import LIBRARIES
+from pincite.cli.extras import LIBRARIES
 from pincite.errors import MissingModel, install_command
+
+if TYPE_CHECKING:
+    from pincite.durable import CacheFile
+    from pincite.settings import Settings
 
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
 MEGABYTE = 1e6
@@ -41,24 +45,22 @@ def show_settings(as_json: bool, config: Path | None) -> None:
     from pincite.settings import SHORT, Settings, schema
     from pincite.wiki import api as wiki
 
-    found = schema.load_values(Settings, {}, config, short=SHORT)
-    settings = schema.build(Settings, {name: each.value for name, each in found.items()})
+    stated = schema.load_values(Settings, {}, config, short=SHORT)
+    settings = schema.build(Settings, {name: one.value for name, one in stated.items()})
     values = schema.flat(settings)
-    keys = {
+    origins = {name: one.origin for name, one in stated.items()}
+    variables = [KEY_VARIABLE, *settings.chat.servers.values(), JUDGE_KEY_VARIABLE]
+    secrets = {
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
-        for variable in (
-            *(KEY_VARIABLE, *settings.chat.servers.values()),
-            *(JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE, wiki.KEY_VARIABLE),
-        )
+        for variable in (*variables, EMBEDDINGS_KEY_VARIABLE, wiki.KEY_VARIABLE)
     }
-    origins = {name: each.origin for name, each in found.items()}
     if as_json:
         rows = {n: {"value": v, "origin": origins.get(n, "default")} for n, v in values.items()}
-        rows |= {name: {"value": key, "origin": f"variable {name}"} for name, key in keys.items()}
+        rows |= {n: {"value": state, "origin": f"variable {n}"} for n, state in secrets.items()}
         options.print_json(rows)
         return
-    secrets = "".join(f"\n# {name} is {key}" for name, key in keys.items())
-    click.echo(f"{_toml(values, origins)}{secrets}")
+    notes = "".join(f"\n# {variable} is {state}" for variable, state in secrets.items())
+    click.echo(f"{_toml(values, origins)}{notes}")
 
 
 def _toml(values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
@@ -133,13 +135,13 @@ def doctor() -> None:
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
     for file in usual_files():
         click.echo(f"settings  {file.resolve()}{'' if file.is_file() else ' (does not exist)'}")
-    missing = False
+    is_missing = False
     models = settings.models
     for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
         try:
             click.echo(f"{role:9} {weights.described(name)}")
         except MissingModel as error:
-            missing = True
+            is_missing = True
             click.echo(f"{role:9} MISSING: {error}")
     fast = "fast exact int8 products"
     if products_saturate():
@@ -160,11 +162,11 @@ def doctor() -> None:
     for extra, libraries in LIBRARIES.items():
         if not all(map(find_spec, libraries)):
             click.echo(f"extra     {extra} is not installed: {install_command(extra)}")
-    if missing:
+    if is_missing:
         raise click.exceptions.Exit(6)
 
 
-def _sent_data(settings: Any) -> Iterator[str]:
+def _sent_data(settings: "Settings") -> Iterator[str]:
     """Yield what the settings allow to be sent, and to whom."""
     from pincite.models.weights import served
     from pincite.web.fetch import user_agent
@@ -187,10 +189,11 @@ def _sent_data(settings: Any) -> Iterator[str]:
         yield f"and questions with abstracts, which go to {chat}"
     if settings.judge.url:
         yield f"and claims with their sources, which go to {settings.judge.url}"
-    if found := served(settings.models.verifier):
-        yield f"and claims with passages, which go to {found.url}"
-    for found in filter(None, map(served, (settings.models.encoder, *settings.models.encoders))):
-        yield f"and documents of corpora, claims and questions, which go to {found.url}"
+    if verifier := served(settings.models.verifier):
+        yield f"and claims with passages, which go to {verifier.url}"
+    for name in (settings.models.encoder, *settings.models.encoders):
+        if encoder := served(name):
+            yield f"and documents of corpora, claims and questions, which go to {encoder.url}"
 
 
 @click.group("models")
@@ -221,17 +224,17 @@ def judges(context: click.Context, config: Path | None, as_json: bool) -> None:
     if context.invoked_subcommand:
         return
     settings = options.load_settings({"config": config})
-    found = read_judges(judges_file(settings.library.judges))
+    known = read_judges(judges_file(settings.library.judges))
     if as_json:
-        options.print_json(found)
+        options.print_json(known)
         return
-    for model, judge in found.judges.items():
+    for model, judge in known.judges.items():
         for pool, result in judge.examinations.items():
             click.echo(describe(pool, result))
         if judge.measured:
             right, said = judge.measured.confirmed
             click.echo(f"{model}: on your rows, {right} of {said} that only it supports are right")
-    if not found.judges:
+    if not known.judges:
         options.say("No model was examined yet. Use one with --judge URL --judge-model NAME.")
 
 
@@ -262,20 +265,32 @@ def cache() -> None:
     """
 
 
-def _kept() -> Iterator[tuple[str, Path, Callable[[Callable[[Any], int]], int]]]:
-    """Yield what is kept besides pages, in which file, and how to do something to it."""
+class _Cache(NamedTuple):
+    """A cache other than that of pages: its name, its file, and what opens it."""
+
+    name: str
+    file: Path
+    open: Callable[[Path], "CacheFile"]
+
+    def count(self, act: Callable[["CacheFile"], int]) -> int:
+        """Return what `act` counts in the cache; 0 if there is none."""
+        if not self.file.exists():
+            return 0
+        with closing(self.open(self.file)) as opened:
+            return act(opened)
+
+
+def _caches() -> list[_Cache]:
     from pincite.documents import read
     from pincite.llm.calls import ReplyCache
     from pincite.models.verifier import LogitCache
     from pincite.runtime import judgements_file, replies_file
 
-    caches: dict[str, tuple[Callable[[Path], Any], Path]] = {
-        "judged pairs": (LogitCache, judgements_file()),
-        "replies of language models": (ReplyCache, replies_file()),
-        "recognised scans": (read.open_cache, read.scans_file()),
-    }
-    for what, (kind, file) in caches.items():
-        yield what, file, partial(_count, kind, file)
+    return [
+        _Cache("judged pairs", judgements_file(), LogitCache),
+        _Cache("replies of language models", replies_file(), ReplyCache),
+        _Cache("recognised scans", read.scans_file(), read.open_cache),
+    ]
 
 
 @cache.command("show")
@@ -287,10 +302,10 @@ def show_cache(config: Path | None) -> None:
 
     pages = options.load_settings({"config": config}).web.cache_file
     size, n_pages = holdings(pages)
-    rows = [("fetched pages and failures", n_pages, size, pages)]
-    rows += [(what, count(CacheFile.n_rows), n_bytes(file), file) for what, file, count in _kept()]
-    for what, n, size, file in rows:
-        click.echo(f"{n:,} {what}, {size / MEGABYTE:.1f} MB in {file}")
+    click.echo(f"{n_pages:,} fetched pages and failures, {size / MEGABYTE:.1f} MB in {pages}")
+    for kept in _caches():
+        n_rows, size = kept.count(CacheFile.n_rows), n_bytes(kept.file)
+        click.echo(f"{n_rows:,} {kept.name}, {size / MEGABYTE:.1f} MB in {kept.file}")
 
 
 @cache.command("clear")
@@ -313,19 +328,15 @@ def clear(older_than: float | None, judgements: bool, config: Path | None) -> No
     if judgements and older_than is not None:
         raise click.UsageError("--older-than is for pages only; --judgements removes everything.")
     if judgements:
-        for what, file, count in _kept():
-            options.say(f"{count(CacheFile.clear)} {what} removed from {file}")
+        for kept in _caches():
+            options.say(f"{kept.count(CacheFile.clear)} {kept.name} removed from {kept.file}")
         return
     pages = options.load_settings({"config": config}).web.cache_file
     before, _ = holdings(pages)
     days = -1 if older_than is None else older_than
-    n = _count(FetchCache, pages, lambda file: file.prune(days))
+    n_removed = 0
+    if pages.exists():
+        with closing(FetchCache(pages)) as opened:
+            n_removed = opened.prune(days)
     freed = max(0, before - holdings(pages)[0]) / MEGABYTE
-    options.say(f"{n} addresses removed, {freed:.1f} MB freed")
-
-
-def _count(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
-    if not file.exists():
-        return 0
-    with closing(kind(file)) as cache:
-        return act(cache)
+    options.say(f"{n_removed} addresses removed, {freed:.1f} MB freed")

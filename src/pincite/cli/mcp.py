@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import options, shell
+from pincite.cli import extras, options
 
 
 @click.command("mcp")
@@ -32,7 +32,7 @@ def command(
     These options decide what tools may read, not the tools' arguments: --corpus for corpora,
     --allow for files, --online for the web.
     """
-    shell.require("mcp")
+    extras.require("mcp")
     from pincite import runtime
     from pincite.mcp import server, work
 
@@ -45,4 +45,4 @@ def command(
     try:
         server.serve(served, jobs)
     except KeyboardInterrupt:
-        raise click.exceptions.Exit(shell.STOPPED) from None
+        raise click.exceptions.Exit(options.STOPPED) from None

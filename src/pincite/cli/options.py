@@ -1,20 +1,28 @@
-"""Shared by commands: options made from the settings, progress, and writing results."""
+"""What commands share: options, many of them made from the settings, progress, and output."""
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pincite import codec, durable, errors
-from pincite.cli import shell
+from pincite.cli import extras
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
-from pincite.text import pasted
+from pincite.types import Failed
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+R = TypeVar("R", bound="DataclassInstance")
 
 FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
@@ -22,6 +30,9 @@ OutFolder = click.Path(path_type=Path, file_okay=False)
 Command = Callable[..., Any]
 # Entry points of `--on NAME`: each opens a `pincite.documents.inputs.Parallel` of N workers.
 WORKERS = "pincite.workers"
+# Exit codes, as the others in `pincite.cli`.
+PARTIAL = 5  # something failed; the rest of the result is valid
+STOPPED = 130  # as after Ctrl-C
 
 
 def address(value: Path | str) -> Path | str:
@@ -56,47 +67,18 @@ quiet_option = click.option(
     help="Show no progress or messages, nor results that go to files.",
 )
 
-# Options whose name is not the short name of their setting.
-FLAGS = {
-    "verify.k": "-k/--top-k",
-    "check.top_k": "-k/--top-k",
-    "check.threshold": "--threshold",
-    "verify.uncited": "--uncited",
-    "filters.published_from": "--from-date",
-    "filters.published_to": "--to-date",
-    "filters.exclude_hosts": "--not-domain",
-    "filters.domains": "--domain",
-    "filters.languages": "--source-language",
-    "filters.kinds": "--kind",
-    "judge.url": "--judge",
-    "judge.every": "--judge-all",
-    "web.online": "--online/--offline",
-    "web.wayback": "--wayback/--no-wayback",
-    "ask.include_retracted": "--include-retracted/--not-retracted",
-    "jobs_at_once": "--jobs",  # of a server
+_DATA: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("options.toml").read_text(encoding="utf-8")
+)
+FLAGS: Mapping[str, str] = _DATA["flags"]
+GROUPS: Mapping[str, Sequence[str]] = {
+    **_DATA["groups"],
+    "filters": [name for name in declared(Settings) if name.startswith("filters.")],
 }
-GROUPS = {
-    "models": ("models.verifier", "models.encoder", "models.threads", "retrieval.depth"),
-    "search": ("web.online", "web.contact", "web.search_url", "library.reliability"),
-    "web": (
-        *("web.online", "web.contact", "web.search_url", "library.reliability", "web.wayback"),
-        "verify.wiki",
-    ),
-    "judge": ("judge.url", "judge.model", "judge.every"),
-    "budget": ("budget.max_calls", "budget.max_tokens", "budget.max_cost"),
-    "filters": tuple(name for name in declared(Settings) if name.startswith("filters.")),
-}
+HEADINGS = {heading: tuple(begins) for heading, begins in _DATA["headings"].items()}
 _SHORT_NAMES = {full: short for short, full in SHORT.items()}
-# Headings of `--help`, and how the full names of the settings below each begin.
-HEADINGS: Mapping[str, tuple[str, ...]] = {
-    "Output": (),
-    "Documents to search": ("filters.", "retrieval."),
-    "Web": ("web.", "library.", "verify.wiki"),
-    "Results": ("verify.", "check.", "ask."),
-    "Language model": ("chat.", "judge.", "budget."),
-    "Models on this machine": ("models.",),
-}
-COMMON, ALL_OPTIONS = "Common options", "pincite.all_options"
+COMMON, OTHER = "Common options", "Other options"  # headings too
+ALL_OPTIONS = "pincite.all_options"  # key in click's `meta`: --help-all was given
 
 
 class GroupedCommand(click.Command):
@@ -124,27 +106,28 @@ class GroupedCommand(click.Command):
             ctx.exit()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {
-            heading: [] for heading in (COMMON, *HEADINGS, "Other options")
+        params = {param.name or "": param for param in self.get_params(ctx)}
+        records: dict[str, list[tuple[str, str]]] = {
+            heading: [] for heading in (COMMON, *HEADINGS, OTHER)
         }
-        named = {param.name: param for param in self.get_params(ctx)}
-        for name in dict.fromkeys((*self._first, *named)):
-            record = named[name].get_help_record(ctx)
-            if record and isinstance(named[name], click.Option):
-                rows[self._heading(name or "")].append(record)
-        for heading, listed in rows.items():
-            if listed and (heading == COMMON or ctx.meta.get(ALL_OPTIONS)):
+        for name in dict.fromkeys((*self._first, *params)):
+            record = params[name].get_help_record(ctx)
+            if record and isinstance(params[name], click.Option):
+                records[self._heading(name)].append(record)
+        shown = records if ctx.meta.get(ALL_OPTIONS) else {COMMON: records[COMMON]}
+        for heading, rows in shown.items():
+            if rows:
                 with formatter.section(heading):
-                    formatter.write_dl(listed)
+                    formatter.write_dl(rows)
 
     def _heading(self, name: str) -> str:
         if name in self._first or name.startswith("help"):
             return COMMON
         if name.endswith("_path") or name == "template":
             return "Output"
-        full = SHORT.get(name, "")
-        found = (heading for heading, begins in HEADINGS.items() if full.startswith(begins))
-        return next(found, "Other options")
+        setting = SHORT.get(name, "")
+        fitting = (heading for heading, begins in HEADINGS.items() if setting.startswith(begins))
+        return next(fitting, OTHER)
 
 
 def setting_options(*names: str, record: type = Settings) -> Callable[[Command], Command]:
@@ -160,27 +143,31 @@ def setting_options(*names: str, record: type = Settings) -> Callable[[Command],
 
 
 def _option(name: str, record: type) -> Callable[[Command], Command]:
+    """Return the option of a setting; the settings' own default applies if it is not given."""
     setting, short = declared(record)[name], _SHORT_NAMES.get(name, name)
     flag = FLAGS.get(name, f"--{short.replace('_', '-')}")
-    flags = flag.split("/") if flag.startswith("-k") else [flag]
-    kind: dict[str, Any] = {"help": setting.help}
+    is_switch = setting.kind is bool
+    declarations = flag.split("/") if flag.startswith("-k") else [flag]
+    attributes: dict[str, Any] = {"help": setting.help}
     if setting.choices:
-        kind["type"] = click.Choice(setting.choices)
-    elif setting.kind is bool:
-        kind |= {} if "/" in flag else {"is_flag": True}
+        attributes["type"] = click.Choice(setting.choices)
+    elif is_switch and "/" not in flag:
+        attributes["is_flag"] = True
     elif setting.kind in (str, int, float):
-        kind["type"] = setting.kind
+        attributes["type"] = setting.kind
     if name == "models.encoder" or isinstance(setting.default, tuple):
-        kind |= {"multiple": True, "metavar": "TEXT", "help": f"{setting.help} Repeatable."}
-    elif setting.default and setting.kind is not bool and not name.startswith("models."):
-        kind["help"] += f" [default: {setting.default}]"
-    return click.option(*flags, short, default=None, **kind)
+        attributes |= {"multiple": True, "metavar": "TEXT", "help": f"{setting.help} Repeatable."}
+    elif setting.default and not is_switch and not name.startswith("models."):
+        attributes["help"] += f" [default: {setting.default}]"
+    return click.option(*declarations, short, default=None, **attributes)
 
 
 def load_settings(options: dict[str, Any]) -> Settings:
+    """Load the settings, overridden by the options that were given; removes `config` from them."""
     config = options.pop("config", None)
     values = {name: value for name, value in options.items() if value != ()}
-    if isinstance(encoders := values.get("encoder"), tuple):
+    encoders = values.get("encoder")
+    if isinstance(encoders, tuple):  # the first is that of the settings, the others are more
         values |= {"encoder": encoders[0], "encoders": encoders[1:] or None}
     return load(values, config)
 
@@ -200,12 +187,18 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
 
     def add(command: Command) -> Command:
         for name, text in reversed(formats.items()):
-            bare: Any = {"is_flag": False, "flag_value": "-"} if name == "json" else {}
-            add_option = click.option(f"--{name}", f"{name}_path", type=OutFile, help=text, **bare)
-            command = add_option(command)
+            # Without a FILE, JSON goes to stdout.
+            optional: Any = {"is_flag": False, "flag_value": "-"} if name == "json" else {}
+            declarations = (f"--{name}", f"{name}_path")
+            command = click.option(*declarations, type=OutFile, help=text, **optional)(command)
         return command
 
     return add
+
+
+def pop_record(options: dict[str, Any], record: type[R]) -> R:
+    """Pop the options that are named as the fields of a dataclass, and return one made of them."""
+    return record(**{field.name: options.pop(field.name) for field in fields(record)})
 
 
 def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:
@@ -244,7 +237,8 @@ def parallel_options(command: Command) -> Command:
 
 
 @contextmanager
-def parallel(on: Any, workers: int | None) -> Iterator[Any]:
+def parallel(on: str, workers: int | None) -> Iterator[Any]:
+    """Yield a `pincite.documents.inputs.Parallel`, as `parallel_options` ask for."""
     from pincite.documents.inputs import Parallel
 
     if on == "local":
@@ -252,10 +246,10 @@ def parallel(on: Any, workers: int | None) -> Iterator[Any]:
             raise click.UsageError("--workers needs --on ray.")
         yield Parallel()
         return
-    shell.require(on)
+    extras.require(on)
     (point,) = entry_points(group=WORKERS, name=on)
-    with point.load()(workers or 0) as found:
-        yield found
+    with point.load()(workers or 0) as remote:
+        yield remote
 
 
 class Display:
@@ -303,19 +297,20 @@ def progress(quiet: bool) -> Iterator[Display]:
         yield display
 
 
-def read_lines(path: Path, split: Callable[[str], list[str]] = pasted.lines) -> list[str]:
-    """Return the lines of a file (- is stdin), without empty ones and comments (#).
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+def read_text(path: Path) -> str:
+    """Return the text of a file; - is stdin. Raises InputError: It cannot be read."""
     with usable(path):
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig", "replace")
-    return split(text)
+        return sys.stdin.read() if str(path) == "-" else path.read_text("utf-8-sig", "replace")
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a file, without empty ones and comments (#)."""
+    lines = (" ".join(line.split()) for line in read_text(path).splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def one_or_more(name: str) -> Callable[[Command], Command]:
-    """Add an argument, a statement or question, and `--file`; read by `text_or_lines`."""
+    """Add an argument, a statement or question, and `--file`; read by `text_or_file`."""
 
     def add(command: Command) -> Command:
         text = f"File of {name}s, one per line (- for stdin)."
@@ -325,14 +320,15 @@ def one_or_more(name: str) -> Callable[[Command], Command]:
     return add
 
 
-def text_or_lines(text: str | None, file: Path | None, what: str) -> list[str]:
-    """Return the items of a text or a file; exactly one of the two is expected."""
+def text_or_file(text: str | None, file: Path | None, what: str) -> str:
+    """Return a text, or that of a file without comments (#); exactly one of the two is expected."""
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
-    lines = read_lines(file, pasted.items_of_file) if file else pasted.items(text or "")
-    if not any(lines):
+    lines = read_text(file).splitlines() if file else (text or "").splitlines()
+    found = "\n".join("" if file and line.startswith("#") else line for line in lines)
+    if not re.search(r"\w", found):
         raise click.UsageError(f"There is no {what.lower()}.")
-    return lines
+    return found
 
 
 def say(message: str, quiet: bool = False) -> None:
@@ -348,7 +344,7 @@ def say(message: str, quiet: bool = False) -> None:
 def stop(message: str) -> None:
     """Print why a run ends early, and exit as after Ctrl-C."""
     say(message)
-    raise click.exceptions.Exit(shell.STOPPED)
+    raise click.exceptions.Exit(STOPPED)
 
 
 @contextmanager
@@ -389,22 +385,22 @@ def deliver(
     """
     wanted = {name: path for name, path in outputs.items() if path is not None}
     piped = [name for name, path in wanted.items() if str(path) == "-"]
-    failed: dict[str, str] = {}
+    files = {name: path for name, path in wanted.items() if name not in piped}
+    failures: dict[str, str] = {}  # format → kind of error
     with durable.without_interrupt():
-        for name, path in wanted.items():
-            if name not in piped:
-                text: Any = errors.attempted(writers[name], lambda why: why)
-                if isinstance(text, str):
-                    write(text, path)
-                else:
-                    failed[name] = text.detail
+        for name, path in files.items():
+            text: Any = errors.attempted(writers[name], lambda why: why)
+            if isinstance(text, Failed):
+                failures[name] = text.detail
+            else:
+                write(text, path)
     for name in piped:  # a slow reader must not delay Ctrl-C
         write(writers[name](), None)
     if not piped and not (quiet and wanted):
         show()
-    for name, path in wanted.items():
-        if name not in piped and name not in failed:
+    for name, path in files.items():
+        if name not in failures:
             say(f"{name}: {path.resolve()}", quiet)
-    if failed:
-        named = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
-        raise PinciteError(f"Not written because of a bug: {named}. Try --debug.")
+    if failures:
+        lost = ", ".join(f"{name} ({kind})" for name, kind in failures.items())
+        raise PinciteError(f"Not written because of a bug: {lost}. Try --debug.")

@@ -1,6 +1,5 @@
 """`pincite references` and `pincite works`: do references exist, and do the works still stand?"""
 
-import json
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -102,18 +101,21 @@ def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], qu
 
 
 def _bibliography(found: report.ReferencesReport, kind: str) -> str:
-    from pincite.report.bibliography import Entry, bibtex, csl_name, ris
+    """Format the references, corrected from the records found; `kind`: bibtex, ris or csl."""
+    from pincite.report import bibliography
 
-    items = [report.csl_item(result) for result in found.results]
-    for item in items:
-        item["author"] = [csl_name(name) for name in item.get("author", ())]
-    entries = [
-        Entry(item, "RETRACTED" if item.get("status") else "", more=item.pop("more", False))
-        for item in items
-    ]
+    entries = []
+    for result in found.results:
+        item = report.csl_item(result)
+        item["author"] = [bibliography.csl_name(name) for name in item.get("author", ())]
+        has_more_authors = item.pop("more", False)
+        note = "RETRACTED" if item.get("status") else ""
+        entries.append(bibliography.Entry(item, note, has_more_authors))
     if kind == "csl":
-        return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
-    return "\n".join(map(bibtex, entries)) if kind == "bibtex" else "".join(map(ris, entries))
+        return bibliography.csl_json([entry.item for entry in entries])
+    if kind == "bibtex":
+        return "\n".join(map(bibliography.bibtex, entries))
+    return "".join(map(bibliography.ris, entries))
 
 
 @click.group("works")

@@ -1,4 +1,4 @@
-"""The command line's interface to the shell: arguments, streams, errors, missing extras.
+"""Runs the command line for a shell: streams, errors and exit codes.
 
 Commands let errors through; here each becomes one line with a next step, and an exit code.
 `--debug` shows the traceback. The traceback of a bug is also written to a file.
@@ -11,18 +11,18 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NamedTuple, NoReturn
 
 import click
 
-from pincite.errors import MissingExtra, PinciteError, PinciteWarning, install_command
+from pincite.cli import extras
+from pincite.errors import PinciteError, PinciteWarning
 
 UNUSABLE, UNWRITTEN, BUG, STOPPED = 3, 4, 70, 130  # exit codes
-PARTIAL = 5  # something failed; the rest of the result is valid
+MAX_MESSAGE = 300  # characters of an error that is not ours
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NEXT_STEPS = {
     errno.ENOENT: "Check the path.",
@@ -43,35 +43,6 @@ _NEXT_STEPS = {
 
 class BrokenPipe(Exception):
     """Carries a BrokenPipeError past click."""
-
-
-class _Text(click.types.StringParamType):
-    """A text argument: a shell may pass bytes that are not UTF-8."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        text = super().convert(value, param, ctx)
-        if text.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in text):
-            return text
-        with suppress(ValueError, OSError):
-            if os.path.lexists(text):  # a file's name may be any bytes
-                return text
-        try:  # in the locale C, Python reads UTF-8 as surrogates
-            return os.fsencode(text).decode("utf-8")
-        except UnicodeError:
-            self.fail("This text is not UTF-8.", param, ctx)
-
-
-def with_texts(command: click.Command) -> click.Command:
-    """Make `_Text` check text arguments of a command and its subcommands; add their summaries."""
-    for param in command.params:
-        if type(param.type) is click.types.StringParamType:
-            param.type = _Text()
-    for below in command.commands.values() if isinstance(command, click.Group) else ():
-        # Left to itself, click cuts a summary in mid-sentence.
-        first = " ".join((below.help or "").partition("\n\n")[0].split())
-        below.short_help = below.short_help or first.partition(". ")[0].rstrip(".")
-        with_texts(below)
-    return command
 
 
 class _ErrorLog(logging.Handler):
@@ -95,9 +66,9 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
     log, handler = logging.getLogger("pincite"), logging.StreamHandler() if debug else error_log
     log.addHandler(handler)
     try:
-        code = command([each for each in arguments if each != "--debug"])
+        code = command([argument for argument in arguments if argument != "--debug"])
         if error_log.message:
-            _print_error(f"some items are missing because of a bug. {error_log.message}", 0)
+            _print_error(f"some items are missing because of a bug. {error_log.message}")
         if sys.stdout is not None:
             sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
@@ -111,43 +82,59 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
 
 
 def _exit_code(error: BaseException) -> int:
+    """Print an error, and return its exit code."""
     if isinstance(error, BrokenPipe) and error.__cause__:
         error = error.__cause__
     if isinstance(error, OSError) and _output_failed(error):
         if isinstance(error, BrokenPipeError):  # `pincite … | head`: the reader has enough
             return 0
-        return _print_error(f"standard output cannot be written: {error.strerror}.", UNWRITTEN)
+        _print_error(f"standard output cannot be written: {error.strerror}.")
+        return UNWRITTEN
     if isinstance(error, click.ClickException):
         with suppress(OSError):
             error.show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
-        return _print_error("stopped; everything committed so far is kept.", STOPPED)
-    return _print_error(*_describe(error))
+        _print_error("stopped; everything committed so far is kept.")
+        return STOPPED
+    failure = _describe(error)
+    _print_error(failure.message)
+    return failure.code
 
 
-def _describe(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, ImportError) and (absent := missing(error)):
-        error = absent
+class _Failure(NamedTuple):
+    """How an error ends the program."""
+
+    message: str
+    code: int
+
+
+def _describe(error: BaseException) -> _Failure:
+    if isinstance(error, ImportError) and (missing := extras.missing(error)):
+        error = missing
     if isinstance(error, PinciteError):
-        return str(error), error.exit_code
+        return _Failure(str(error), error.exit_code)
     if isinstance(error, MemoryError):
-        return "out of memory. Try a smaller input, or close other programs.", UNWRITTEN
+        message = "out of memory. Try a smaller input, or close other programs."
+        return _Failure(message, UNWRITTEN)
     if isinstance(error, OSError):
         names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
         what = f"{', '.join(names)}: " if names else ""
         step = _NEXT_STEPS.get(error.errno or 0) or _write_log(error)
         why = error.strerror or _one_line(error) or error.__class__.__name__
-        return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
+        return _Failure(f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE)
     if isinstance(error, UnicodeError):
-        return f"text that is not UTF-8: {_one_line(error)}. {_write_log(error)}", UNUSABLE
-    if error.__class__.__module__ == "sqlite3":
-        return f"a database cannot be used: {_one_line(error)}. {_write_log(error)}", UNWRITTEN
-    return f"a bug: {error.__class__.__name__}: {_one_line(error)}. {_write_log(error)}", BUG
+        why, code = "text that is not UTF-8", UNUSABLE
+    elif error.__class__.__module__ == "sqlite3":
+        why, code = "a database cannot be used", UNWRITTEN
+    else:
+        why, code = f"a bug: {error.__class__.__name__}", BUG
+    return _Failure(f"{why}: {_one_line(error)}. {_write_log(error)}", code)
 
 
 def _one_line(error: BaseException) -> str:
-    return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].rstrip(".")
+    printable = "".join(c for c in " ".join(str(error).split()) if c.isprintable())
+    return printable[:MAX_MESSAGE].rstrip(".")
 
 
 def _write_log(error: BaseException, *, append: bool = False) -> str:
@@ -165,10 +152,9 @@ def _write_log(error: BaseException, *, append: bool = False) -> str:
     return f"Details: {path}, or --debug."
 
 
-def _print_error(message: str, code: int) -> int:
+def _print_error(message: str) -> None:
     with suppress(OSError):  # stderr may be full too
         click.echo(f"pincite: {message}", err=True)
-    return code
 
 
 def _output_failed(error: OSError) -> bool:
@@ -203,48 +189,3 @@ def _prepare_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Windows would use its regional encoding for pipes.
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
-
-
-# The libraries of each extra, by import name. Every module imports one of these before their
-# dependencies.
-LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "server": (
-        *("pincite_server", "argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
-        *("python_multipart", "sqlalchemy", "starlette", "uvicorn"),
-    ),
-    "mcp": ("mcp",),
-    "lab": ("pincite_lab", "ir_measures", "sklearn"),
-    "train": ("onnx", "safetensors", "torch", "transformers"),
-    "ocr": ("PIL", "rapidocr"),
-    "ray": ("pincite_cluster", "ray"),
-    "milvus": ("pincite_cluster", "pymilvus"),
-    "postgres": ("pincite_cluster", "psycopg"),
-    "multilingual": ("pincite_multilingual", "sentencepiece"),
-    "study": ("pincite_study", "krippendorff", "statsmodels"),
-    "watch": ("pincite_watch",),
-}
-
-
-def missing(error: ImportError) -> MissingExtra | None:
-    """Return what to install after a failed import; None if no extra provides it or it is there."""
-    library = (error.name or "").partition(".")[0]
-    extra = next((name for name, known in LIBRARIES.items() if library in known), None)
-    # Installing the extra would not repair a library that is installed but broken.
-    return _missing_extra(extra, [library]) if extra and find_spec(library) is None else None
-
-
-def require(extra: str) -> None:
-    """Raise MissingExtra if an extra is not installed; called before long runs."""
-    if absent := [library for library in LIBRARIES[extra] if find_spec(library) is None]:
-        raise _missing_extra(extra, absent)
-    if extra == "train":
-        # Before torch is loaded. Spin-waiting threads took 2.6 times the processor time of a step
-        # on two cores with other work beside it, without any gain.
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-
-def _missing_extra(extra: str, libraries: Sequence[str]) -> MissingExtra:
-    are = "is" if len(libraries) == 1 else "are"
-    return MissingExtra(
-        f"{', '.join(libraries)} {are} not installed. Install with: {install_command(extra)}"
-    )

@@ -1,13 +1,12 @@
 """`pincite verify`: an article's citations, worst first, with better sources; or many articles.
 
-With many articles (--titles, --category, --dump), an article is done when --out contains its
-complete report, made with the same settings and versions, so running the command again resumes an
-interrupted run.
+Of many articles, one is done when --out has its complete report, made with the same settings and
+versions, so running the command again resumes an interrupted run.
 """
 
 import math
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ import click
 from rich.console import Console
 
 from pincite import codec, errors
-from pincite.cli import options, shell
+from pincite.cli import options
 from pincite.errors import usable
 from pincite.library import web_pages
 from pincite.models import weights
@@ -27,17 +26,21 @@ from pincite.report.cells import one_line
 from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Article, Finding, Label
-from pincite.verbs.verify import articles, cited_copies, render, terminal, worklist
-from pincite.verbs.verify.report import Report, could_not_be_checked
+from pincite.verbs.verify import article_files, articles, estimate, render, terminal, worklist
+from pincite.verbs.verify.estimate import Estimate
+from pincite.verbs.verify.report import Report, could_not_be_checked, to_csv
+from pincite.verbs.verify.terminal import REFERENCES
+from pincite.verbs.verify.wikitext import to_wikitext
 from pincite.wiki.addresses import ArticleAddress
 from pincite.wiki.api import Page, article_of
 from pincite.wiki.article import PageText, read_pages_of
 
 if TYPE_CHECKING:
-    from pincite.verbs.verify.build import Estimate, Run
+    from pincite.verbs.verify.build import Run
+    from pincite.web.sources import FetchStep
 
-HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 MOST_WARNINGS = 20
+HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 LABELS = ("not_supported", "contradicted", "partly_supported", "disputed", "unchecked")
 
 
@@ -58,6 +61,36 @@ def _single_article(_: click.Context, __: click.Parameter, given: tuple[str, ...
             "several sources give --sources their folder, or repeat it for each file."
         )
     return given[0] if given else None
+
+
+@dataclass(frozen=True, slots=True)
+class ManyArticles:
+    """The options that name many articles, and where their reports go."""
+
+    titles: Path | None
+    category: str | None
+    dump: Path | str | None
+    out: Path | None
+    on: str
+    workers: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The options that choose what of a report is shown."""
+
+    limit: int | None = None
+    worst: float | None = None
+    only: tuple[str, ...] = ()
+    as_draft: bool = False
+    show_excluded: bool = False
+
+    def most_rows(self, report: Report) -> int | None:
+        """Return how many rows to show: `limit`, or fewer if `worst` says so."""
+        if self.worst is None:
+            return self.limit
+        n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
+        return min(self.limit or n_checked, math.ceil(self.worst * n_checked))
 
 
 @click.command(
@@ -93,7 +126,7 @@ def _single_article(_: click.Context, __: click.Parameter, given: tuple[str, ...
 )
 @click.option(
     "--only",
-    type=LabelChoice([*LABELS, "references"]),
+    type=LabelChoice([*LABELS, REFERENCES]),
     multiple=True,
     help="Show only claims with this verdict, or with a reference to look at. Repeatable.",
 )
@@ -122,20 +155,9 @@ def command(
     corpus: tuple[Path | str, ...],
     sources: tuple[Path, ...],
     title: str | None,
-    titles: Path | None,
-    category: str | None,
-    dump: Path | str | None,
-    out: Path | None,
-    limit: int | None,
-    worst: float | None,
-    only: tuple[str, ...],
-    as_draft: bool,
-    show_excluded: bool,
-    fail_on: tuple[str, ...],
     only_estimate: bool,
+    fail_on: tuple[str, ...],
     quiet: bool,
-    on: str,
-    workers: int | None,
     **given: Any,
 ) -> None:
     """Check the citations of ARTICLE: a file, or with --online a title or an address.
@@ -156,22 +178,23 @@ def command(
     interruption.
     """
     outputs = options.pop_outputs(given)
-    given["verify_uncited"] = as_draft or given["verify_uncited"]
+    many, view = options.pop_record(given, ManyArticles), options.pop_record(given, View)
+    given["verify_uncited"] = view.as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
-    _check_dump(dump, titles or category, on, settings)
     corpora = [*corpus] or settings.library.places or None
-    if titles or category or dump:
-        if article or only_estimate or not out:
+    _check_dump(many, settings)
+    if many.titles or many.category or many.dump:
+        if article or only_estimate or not many.out:
             raise click.UsageError(
                 "A list of articles needs --out FOLDER, and takes no ARTICLE and no --estimate."
             )
-        batch = Batch(settings, corpora, sources, out, quiet, worst)
-        if dump:
-            batch.check_dump(dump, on, workers)
+        batch = Batch(settings, corpora, sources, many.out, quiet, view.worst)
+        if many.dump:
+            batch.check_dump(many.dump, many.on, many.workers)
         else:
-            batch.check_list(titles, category)
+            batch.check_list(many.titles, many.category)
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
@@ -179,18 +202,11 @@ def command(
     page = articles.open_article(article, title, settings, say, language=given["language"])
     with _open_run(page, settings, corpora, sources, quiet) as (run, display):
         if only_estimate:
-            plan, to_file = run.estimate(page), outputs["json"]
-            text = "\n".join((*terminal.estimate_lines(plan, run.settings), ""))
-            options.write(codec.to_json(plan) if to_file else text, to_file)
+            _write_estimate(run.estimate(page), settings, outputs["json"])
             return
-        if not quiet and terminal.asks_others(settings):
-            _say_estimate(run.estimate(page), run.settings)
+        say_estimate(run, page, quiet)
         report = run.verify(page, display, claim_printer(display))
-    deliver(
-        *(report, outputs),
-        limit=_lower_limit(report, worst, limit) if worst else limit,
-        quiet=quiet, excluded=show_excluded, only=only, draft=page if as_draft else None,
-    )  # fmt: skip
+    deliver(report, outputs, quiet=quiet, view=view, source=page.source)
     if report.stopped:
         n_done = len(report.findings)
         options.stop(
@@ -201,13 +217,13 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _check_dump(dump: Path | str | None, others: object, on: str, settings: Settings) -> None:
-    if on != "local" and (not dump or settings.web.online or settings.judge.url):
+def _check_dump(many: ManyArticles, settings: Settings) -> None:
+    if many.on != "local" and (not many.dump or settings.web.online or settings.judge.url):
         raise click.UsageError(
             "--on ray needs --dump, and excludes --online and --judge: only one process may "
             "count and pace requests."
         )
-    if dump and (others or str(dump) == "-"):
+    if many.dump and (many.titles or many.category or str(many.dump) == "-"):
         raise click.UsageError(
             "Expected --dump FILE without --titles and --category. The file is read twice, so it "
             "cannot be stdin."
@@ -225,43 +241,22 @@ def _open_run(
     """Read the sources of one article, and say which saved file is which source."""
     from pincite.verbs.verify import build
 
-    with (
-        options.progress(quiet) as display,
-        build.verifying_one(
-            *(page, settings, corpora, sources),
-            fetching=fetch_display(display),
-            reading=partial(display, "reading sources"),
-        ) as run,
-    ):
-        display.hide("reading sources")
-        for line in cited_copies.lines(run.files) if run.files else ():
-            options.say(line, quiet)
-        yield run, display
+    with options.progress(quiet) as display:
+        fetching = partial(show_fetching, display)
+        reading = partial(display, "reading sources")
+        with build.verifying_one(
+            page, settings, corpora, sources, fetching=fetching, reading=reading
+        ) as run:
+            display.hide("reading sources")
+            for line in article_files.describe(run.files) if run.files else ():
+                options.say(line, quiet)
+            yield run, display
 
 
-def _lower_limit(report: Report, worst: float, limit: int | None) -> int:
-    """Return how many rows are the `worst` share of the checked claims, at most `limit`."""
-    n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
-    return min(limit or n_checked, math.ceil(worst * n_checked))
-
-
-def _say_estimate(plan: "Estimate", settings: Settings) -> None:
-    for line in terminal.estimate_lines(plan, settings):
-        options.say(f"  {line}")
-
-
-def fetch_display(display: options.Display) -> Callable[[Any], None]:
-    """Return a function that shows the progress of fetching: host, and addresses left."""
-
-    def step(now: Any) -> None:
-        copy = snapshot_at(now.url)
-        what = "looking for an archived copy:" if now.state == "archive" else "fetching"
-        host = one_line(host_of(copy.page if copy else now.url))
-        display("fetching", now.n_done, now.n_urls, f"{what} {host}"[:HOST_WIDTH])
-        if now.n_done == now.n_urls:
-            display.hide("fetching")
-
-    return step
+def _write_estimate(plan: Estimate, settings: Settings, to_file: Path | None) -> None:
+    """Print what a run would take; as JSON if there is a file for it, or "-"."""
+    lines = "".join(f"{line}\n" for line in estimate.describe(plan, settings))
+    options.write(codec.to_json(plan) if to_file else lines, to_file)
 
 
 def claim_printer(display: options.Display) -> Callable[[Finding], None]:
@@ -278,26 +273,48 @@ def deliver(
     report: Report,
     outputs: dict[str, Path | None],
     *,
-    limit: int | None,
     quiet: bool,
-    excluded: bool = False,
-    only: Collection[str] = (),
-    draft: Article | None = None,
+    view: View = View(),
+    source: str = "",
 ) -> None:
-    """Write or show a report; of a `draft`, its article, only the sums."""
+    """Write or show a report. `source`: of the article, of which a draft's summary shows traces."""
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
-        "csv": lambda: render.to_csv(report),
+        "csv": lambda: to_csv(report),
         "html": lambda: render.to_html(report),
-        "wikitext": lambda: render.to_wikitext(report, today),
+        "wikitext": lambda: to_wikitext(report, today),
     }
-    show = partial(terminal.print_report, report, Console(), limit, excluded=excluded, only=only)
-    if draft:
-        summary = render.draft_of(report, draft.source)
-        writers["html"] = partial(render.draft_html, summary)
-        show = partial(click.echo, "\n".join(render.draft_lines(summary)))
+    show = partial(
+        terminal.print_report,
+        report,
+        Console(),
+        view.most_rows(report),
+        excluded=view.show_excluded,
+        only=view.only,
+    )
+    if view.as_draft:
+        draft = render.draft_of(report, source)
+        writers["html"] = partial(render.draft_html, draft)
+        show = partial(click.echo, "\n".join(render.draft_lines(draft)))
     options.deliver(writers, outputs, show, quiet)
+
+
+def show_fetching(display: options.Display, step: "FetchStep") -> None:
+    """Show the host that is fetched from, and how many addresses are done."""
+    copy = snapshot_at(step.url)
+    what = "looking for an archived copy:" if step.state == "archive" else "fetching"
+    host = one_line(host_of(copy.page if copy else step.url))
+    display("fetching", step.n_done, step.n_urls, f"{what} {host}"[:HOST_WIDTH])
+    if step.n_done == step.n_urls:
+        display.hide("fetching")
+
+
+def say_estimate(run: "Run", article: Article, quiet: bool) -> None:
+    """Say what the work for an article takes, unless it is too quick for that."""
+    if not quiet and estimate.waits_for_servers(run.settings):
+        for line in estimate.describe(run.estimate(article), run.settings):
+            options.say(f"  {line}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +326,7 @@ class Batch:
     sources: Sequence[Path]
     out: Path
     quiet: bool
-    worst: float | None
+    worst: float | None  # share of the claims that also go to worst.csv
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
@@ -317,7 +334,7 @@ class Batch:
             wikis = articles.Wikis(web, self.settings, partial(options.say, quiet=self.quiet))
             places = self._list_places(wikis, titles, category)
             with (
-                self._open_run(fetch_display(display)) as run,
+                self._open_run(partial(show_fetching, display)) as run,
                 self._folder(len(places), run) as folder,
             ):
                 checker = _ListChecker(run, folder, display, self.quiet)
@@ -358,7 +375,7 @@ class Batch:
         ):
             report_on = run.report_on
             if parallel.is_remote:
-                report_on = build.Elsewhere(self.settings, self.corpora, self.sources).report_on
+                report_on = build.WorkerRun(self.settings, self.corpora, self.sources).report_on
             started = deque[PageText]()  # workers run ahead
 
             def remaining_pages() -> Iterator[PageText]:
@@ -373,7 +390,7 @@ class Batch:
                 display("articles", folder.n_done, total)
 
     def _open_run(
-        self, fetching: Callable[[Any], None] = lambda _: None
+        self, fetching: Callable[["FetchStep"], None] = lambda step: None
     ) -> AbstractContextManager["Run"]:
         from pincite.verbs.verify import build
 
@@ -399,11 +416,13 @@ class Batch:
             terminal.print_list(work_list, Console())
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
         if work_list.n_failed:
-            raise click.exceptions.Exit(shell.PARTIAL)
+            raise click.exceptions.Exit(options.PARTIAL)
 
 
 @dataclass(slots=True)
 class _ListChecker:
+    """Checks the articles of a list one after another."""
+
     run: "Run"
     folder: worklist.ReportFolder
     display: options.Display
@@ -411,6 +430,7 @@ class _ListChecker:
     is_first: bool = True  # of the articles, which it represents in the estimate
 
     def check(self, head: str, place: Path | ArticleAddress, page: Page | Article) -> None:
+        """Check an article unless its report is there; `head`: its number in the list."""
         if isinstance(page, Article):
             name, title = worklist.name_in_file(Path(str(place)), page), page.title
             if self.folder.has(name):
@@ -424,7 +444,6 @@ class _ListChecker:
 
     def _report_on(self, page: Page | Article) -> Report | str:
         article = article_of(page) if isinstance(page, Page) else page
-        if self.is_first and not self.quiet and terminal.asks_others(self.run.settings):
-            _say_estimate(self.run.estimate(article), self.run.settings)
+        say_estimate(self.run, article, self.quiet or not self.is_first)
         self.is_first = False
         return self.run.verify(article, self.display)

@@ -1,7 +1,11 @@
-"""Authors, fields and keys of sources, exported as CSL-JSON, BibTeX and RIS.
+"""Bibliographies of sources: CSL-JSON items with parsed authors and unique keys, BibTeX and RIS.
 
 bibtexparser and pybtex leave keys, capitals and LaTeX escapes to the caller, and rispy splits a
 value with a line break, so the formats are written here. Tests read them with those libraries.
+
+PubMed's reader writes "Holm, Ida Marie, Jr; Berg, Per; Varde Study Group" under `authors` and names
+the groups again under `groups`. Pages of the web have an `author` in any form. A name that cannot
+be split reliably is kept whole.
 """
 
 import json
@@ -10,9 +14,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count, product
+from itertools import count, product
 from string import ascii_lowercase
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
 
 from pincite import errors
@@ -24,12 +28,6 @@ from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url
 from pincite.text.names import ET_AL, PARTICLES, is_group, people
 from pincite.types import Document
 
-# ── Authors ───────────────────────────────────────────────────────────────────────────────────────
-#
-# PubMed's reader writes "Holm, Ida Marie, Jr; Berg, Per; Varde Study Group" under `authors` and
-# names the groups again under `groups`. Pages of the web have an `author` in any form. A name that
-# cannot be split reliably is kept whole.
-
 _COMMA = re.compile(r"\s*,\s*")
 _INITIALS = re.compile(r"(?P<family>\S.*?)\s+(?P<given>[A-Z]{1,4})")  # "van Holm IM"
 _SUFFIX = re.compile(r"(?:Jr|Sr|[IVX]{1,4}|\d(?:st|nd|rd|th|d))\.?", re.IGNORECASE)
@@ -37,23 +35,80 @@ MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
 MOST_SHOWN = 3  # names before "et al.", as in the BMJ
 MOST_WORDS = 6  # in a person's name; anything longer is a group or a sentence
 
+RETRACTIONS: Mapping[Retraction, str] = {
+    Retraction.YES: "RETRACTED",
+    Retraction.PARTLY: "RETRACTED IN PART",
+    Retraction.CONCERN: "EXPRESSION OF CONCERN",
+    Retraction.CORRECTED: "corrected",
+    Retraction.NO: "",
+    Retraction.UNKNOWN: "",
+}
+MORE_AUTHORS = "The list of authors is longer (et al.)."
+_ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
+_RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
+_PMID = re.compile(r"[1-9]\d{0,8}")
+_PMC = re.compile(r"PMC\d{1,9}")
+# Marks that change the text direction.
+_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_STOP_WORDS = frozenset("about from into over that their these this those with".split())
+MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
+MIN_WORD = 4  # letters; shorter title words are not used in keys
+
+# BibTeX's macros, which styles translate.
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+# BibTeX's entry type of each CSL type, and its field for the container.
+_BIBTEX = {
+    "article-journal": ("article", "journal"),
+    "chapter": ("incollection", "booktitle"),
+    "webpage": ("misc", "howpublished"),
+    "document": ("misc", "howpublished"),
+    "book": ("book", "series"),
+    "paper-conference": ("inproceedings", "booktitle"),
+    "thesis": ("phdthesis", "school"),
+    "report": ("techreport", "institution"),
+}
+# BibTeX counts escaped braces too, so braces are written as commands.
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+    "{": "{\\textbraceleft}",
+    "}": "{\\textbraceright}",
+    "~": "{\\textasciitilde}",
+    "^": "{\\textasciicircum}",
+    "\\": "{\\textbackslash}",
+    "<": "{\\textless}",
+    ">": "{\\textgreater}",
+}
+_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # with punctuation
+# Kept in a URL; other characters could break BibTeX or a LaTeX command around it.
+_SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
+_RIS = {  # type of each CSL type
+    "article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN",
+    "book": "BOOK", "paper-conference": "CPAPER", "thesis": "THES", "report": "RPRT",
+}  # fmt: skip
 
 CslName: TypeAlias = dict[str, str]  # family, given and suffix; or literal for a name kept whole
 
 
-def parse_authors(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
-    """Parse the authors that the metadata names; also returns whether there are more ("et al.")."""
+class Authors(NamedTuple):
+    """The authors of a source. `has_more`: the list ends with "et al."."""
+
+    names: list[CslName]
+    has_more: bool
+
+
+def parse_authors(meta: Mapping[str, str]) -> Authors:
+    """Parse the authors that the metadata names."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
-    authors = [{"literal": each} if each in groups else csl_name(each) for each in people(stated)]
-    return authors, bool(ET_AL.search(stated))
+    names = [{"literal": name} if name in groups else csl_name(name) for name in people(stated)]
+    return Authors(names, bool(ET_AL.search(stated)))
 
 
 def short_authors(meta: Mapping[str, str]) -> str:
     """Format the authors for a reference list: "Holm IM, Berg P, et al."."""
-    names, more = parse_authors(meta)
-    shown = [_short(name) for name in names[:MOST_SHOWN]]
-    if more or len(names) > MOST_SHOWN:
+    authors = parse_authors(meta)
+    shown = [_short(name) for name in authors.names[:MOST_SHOWN]]
+    if authors.has_more or len(authors.names) > MOST_SHOWN:
         shown.append("et al.")
     return ", ".join(shown)
 
@@ -68,6 +123,7 @@ def _short(name: CslName) -> str:
 
 
 def csl_name(text: str) -> CslName:
+    """Split a name: "Holm IM", "Berg, Per, Jr" or "Ida van Holm"; whole if it may be a group's."""
     if "," in text:
         family, *rest = (part for part in _COMMA.split(text) if part)
         suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
@@ -90,29 +146,6 @@ def _csl_name(family: str, given: str, suffix: str = "") -> CslName:
     return {part: text for part, text in name.items() if text}
 
 
-# ── Items ────────────────────────────────────────────────────────────────────────────────────────
-
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-RETRACTIONS: Mapping[Retraction, str] = {
-    Retraction.YES: "RETRACTED",
-    Retraction.PARTLY: "RETRACTED IN PART",
-    Retraction.CONCERN: "EXPRESSION OF CONCERN",
-    Retraction.CORRECTED: "corrected",
-    Retraction.NO: "",
-    Retraction.UNKNOWN: "",
-}
-MORE_AUTHORS = "The list of authors is longer (et al.)."
-_ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
-_RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
-_PMID = re.compile(r"[1-9]\d{0,8}")
-_PMC = re.compile(r"PMC\d{1,9}")
-# Marks that change the text direction.
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_STOP_WORDS = frozenset("about from into over that their these this those with".split())
-MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
-MIN_WORD = 4  # letters; shorter title words are not used in keys
-
-
 class Cited(Protocol):
     """A document that is cited."""
 
@@ -130,7 +163,7 @@ class Entry:
 
     item: dict[str, Any]  # only fields in the schema of CSL 1.0.2
     note: str = ""  # that it was retracted, and by which notice
-    more: bool = False  # whether there are more authors
+    has_more_authors: bool = False
 
     def text(self, name: str) -> str:
         return str(self.item.get(name, ""))
@@ -148,12 +181,20 @@ class Entry:
 
 def entries(references: Sequence[Cited]) -> list[Entry]:
     """Return an entry per reference, in order, each with a unique key."""
-    plain = errors.each(lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one))
-    keys = _keys([each.item for each in plain])
-    return [replace(e, item={"id": key} | e.item) for e, key in zip(plain, keys, strict=True)]
+
+    def make(batch: Sequence[Cited]) -> list[Entry]:
+        return [_entry(reference) for reference in batch]
+
+    plain = errors.each(make, references, lambda reference, _: _bare_entry(reference))
+    keys = _unique_keys([entry.item for entry in plain])
+    return [
+        replace(entry, item={"id": key} | entry.item)
+        for entry, key in zip(plain, keys, strict=True)
+    ]
 
 
-def _bare(reference: Cited) -> Entry:
+def _bare_entry(reference: Cited) -> Entry:
+    """Return the entry of a reference of which a bug prevents more."""
     name = line(without_folder(str(reference.ref_id)))
     item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
     return Entry({field: value for field, value in item.items() if value})
@@ -180,32 +221,49 @@ def cited_date(published: str | None, meta: Mapping[str, str]) -> tuple[int, ...
     return tuple(map(int, stated.split("-"))) if stated else ()
 
 
-def whole_pages(text: str) -> tuple[str, str, str]:
-    """Return the pages with the last one written out, then the first and the last alone.
+class Pages(NamedTuple):
+    """The pages of an article, with the last one written out, and the first and last alone."""
 
-    >>> whole_pages("1023-9; discussion 1030"), whole_pages("S12-5"), whole_pages("e42")
-    (('1023-1029; discussion 1030', '1023', '1029'), ('S12-S15', 'S12', 'S15'), ('e42', 'e42', ''))
+    text: str
+    first: str
+    last: str = ""
+
+
+def whole_pages(text: str) -> Pages:
+    """Parse the pages of a record, in which the last one may lack digits that it shares.
+
+    >>> whole_pages("1023-9; discussion 1030")
+    Pages(text='1023-1029; discussion 1030', first='1023', last='1029')
+    >>> whole_pages("S12-5").text, whole_pages("e42")
+    ('S12-S15', Pages(text='e42', first='e42', last=''))
     """
     match = _RANGE.match(text)
     if match is None:
-        return text, text, ""
+        return Pages(text, text)
     letters, start, own, end = match.groups()
     if len(end) < len(start) and not own:
         end = start[: len(start) - len(end)] + end
     first, last = letters + start, (own or letters) + end
-    return f"{first}-{last}{text[match.end() :]}", first, last
+    return Pages(f"{first}-{last}{text[match.end() :]}", first, last)
 
 
-def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return valid identifiers with their links: "PMID 123", "https://pubmed…"."""
-    pairs = []
+class Link(NamedTuple):
+    """An identifier and where it leads: "PMID 123", "https://pubmed…"."""
+
+    name: str
+    url: str
+
+
+def links(meta: Mapping[str, str]) -> list[Link]:
+    """Return the valid identifiers."""
+    known = []
     if pmid := _valid(_PMID, meta.get("pmid", "")):
-        pairs.append((f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
+        known.append(Link(f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
     if pmc := _valid(_PMC, meta.get("pmc", "")):
-        pairs.append((pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
+        known.append(Link(pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
     if doi := doi_in(line(meta.get("doi", ""))):
-        pairs.append((f"doi:{doi}", doi_address(doi)))
-    return pairs
+        known.append(Link(f"doi:{doi}", doi_address(doi)))
+    return known
 
 
 def _valid(pattern: re.Pattern[str], text: str) -> str:
@@ -216,23 +274,21 @@ def _entry(reference: Cited) -> Entry:
     document = reference.document
     meta = {name: line(value) for name, value in document.meta.items()}
     is_web = document.url.lower().startswith(("http://", "https://"))
-    kind = "webpage" if is_web else "document"
-    if meta.get("journal") or meta.get("book"):
-        kind = "article-journal" if meta.get("journal") else "chapter"
     keywords = f"{meta.get('keywords', '')}{SEPARATOR}{meta.get('mesh', '')}".split(SEPARATOR)
-    (authors, more), date = parse_authors(meta), cited_date(document.published, meta)
+    authors, date = parse_authors(meta), cited_date(document.published, meta)
     mark, notices = RETRACTIONS[reference.retraction], meta.get("notices", "")
     note = f"{mark}: {notices}" if mark and notices else mark
+    notes = [note, MORE_AUTHORS] if authors.has_more else [note]
     fields = {
-        "type": kind,
+        "type": _type_of(meta, is_web),
         "title": line(document.title) or line(without_folder(reference.ref_id)),
-        "author": authors,
+        "author": authors.names,
         "container-title": meta.get("journal") or meta.get("book") or meta.get("site"),
         "container-title-short": meta.get("journal_abbreviation"),
         "issued": {"date-parts": [list(date)]} if date else {},
         "volume": meta.get("volume"),
         "issue": meta.get("issue"),
-        "page": whole_pages(meta.get("pages", ""))[0],
+        "page": whole_pages(meta.get("pages", "")).text,
         "publisher": meta.get("publisher"),
         "ISSN": meta.get("issn"),
         "ISBN": meta.get("isbn", "").split(SEPARATOR)[0],
@@ -245,36 +301,42 @@ def _entry(reference: Cited) -> Entry:
         "keyword": SEPARATOR.join(dict.fromkeys(word for word in keywords if word)),
         "abstract": line(document.text) if meta.get("coverage") == "abstract" else "",
         "status": "retracted" if reference.retraction is Retraction.YES else "",
-        "note": " ".join(filter(None, (note, MORE_AUTHORS if more else ""))),
+        "note": " ".join(filter(None, notes)),
     }
     item = {name: value for name, value in fields.items() if value}
-    return Entry(item, note, more)
+    return Entry(item, note, authors.has_more)
 
 
-# ── Keys ─────────────────────────────────────────────────────────────────────────────────────────
+def _type_of(meta: Mapping[str, str], is_web: bool) -> str:
+    if meta.get("journal"):
+        return "article-journal"
+    if meta.get("book"):
+        return "chapter"
+    return "webpage" if is_web else "document"
 
 
-def _keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _unique_keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield AuthorYearWord keys, with a letter appended to duplicates."""
     bases = [_base(item) for item in items]
-    often = Counter(base.lower() for base in bases)
+    # BibTeX keys are case-insensitive.
+    occurrences = Counter(base.lower() for base in bases)
     used: set[str] = set()
     for base in bases:
-        # BibTeX keys are case-insensitive.
-        own = [""] if often[base.lower()] == 1 else []
-        endings = chain(own, _letters())
-        key = next(k for ending in endings if (k := base + ending).lower() not in used)
+        candidates = (f"{base}{letters}" for letters in _letters())
+        is_unique = occurrences[base.lower()] == 1 and base.lower() not in used
+        key = base if is_unique else next(key for key in candidates if key.lower() not in used)
         used.add(key.lower())
         yield key
 
 
 def _base(item: Mapping[str, Any]) -> str:
-    first: Mapping[str, str] = next(iter(item.get("author", [])), {})
-    author = _ascii(first.get("family") or first.get("literal") or "")[:MOST_OF_NAME]
+    first_author: Mapping[str, str] = next(iter(item.get("author", [])), {})
+    author = _ascii(first_author.get("family") or first_author.get("literal") or "")
     year = item["issued"]["date-parts"][0][0] if "issued" in item else ""
     words = (_ascii(word) for word in re.split(r"[\W_]+", item.get("title", "")))
-    long = (w for w in words if len(w) >= MIN_WORD and w.lower() not in _STOP_WORDS)
-    return f"{author or 'Anon'}{year}{next(long, '')[:MOST_OF_NAME].capitalize()}"
+    long_words = (w for w in words if len(w) >= MIN_WORD and w.lower() not in _STOP_WORDS)
+    word = next(long_words, "")[:MOST_OF_NAME].capitalize()
+    return f"{author[:MOST_OF_NAME] or 'Anon'}{year}{word}"
 
 
 def _ascii(word: str) -> str:
@@ -285,43 +347,16 @@ def _ascii(word: str) -> str:
 
 def _letters() -> Iterator[str]:
     """Yield a to z, then aa, ab, …."""
-    return ("".join(each) for n in count(1) for each in product(ascii_lowercase, repeat=n))
-
-
-# ── Formats ───────────────────────────────────────────────────────────────────────────────────────
-
-_BIBTEX = {  # types, and their field for the container
-    "article-journal": ("article", "journal"),
-    "chapter": ("incollection", "booktitle"),
-    "webpage": ("misc", "howpublished"),
-    "document": ("misc", "howpublished"),
-    "book": ("book", "series"),
-    "paper-conference": ("inproceedings", "booktitle"),
-    "thesis": ("phdthesis", "school"),
-    "report": ("techreport", "institution"),
-}
-_RIS = {
-    "article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN",
-    "book": "BOOK", "paper-conference": "CPAPER", "thesis": "THES", "report": "RPRT",
-}  # fmt: skip
-# BibTeX counts escaped braces too, so braces are written as commands.
-_LATEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_"},
-    "{": "{\\textbraceleft}",
-    "}": "{\\textbraceright}",
-    "~": "{\\textasciitilde}",
-    "^": "{\\textasciicircum}",
-    "\\": "{\\textbackslash}",
-    "<": "{\\textless}",
-    ">": "{\\textgreater}",
-}
-_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # with punctuation
-# Kept in a URL; other characters could break BibTeX or a LaTeX command around it.
-_SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
 def to_csl(references: Sequence[Cited]) -> str:
-    items = [entry.item for entry in entries(references)]
+    """Format the references as CSL-JSON."""
+    return csl_json([entry.item for entry in entries(references)])
+
+
+def csl_json(items: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -334,7 +369,7 @@ def bibtex(entry: Entry) -> str:
     names = [_bibtex_name(name) for name in entry.authors]
     fields = {
         "title": protected(entry.text("title")),
-        "author": " and ".join([*names, "others"] if names and entry.more else names),
+        "author": " and ".join([*names, "others"] if names and entry.has_more_authors else names),
         container: latex(entry.text("container-title")),
         "year": "".join(map(str, entry.date[:1])),
         "volume": latex(entry.text("volume")),
@@ -353,7 +388,7 @@ def bibtex(entry: Entry) -> str:
         "note": latex(entry.note),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    if len(entry.date) > 1:  # a macro: styles translate it
+    if len(entry.date) > 1:
         lines.append(f"  month = {MONTHS[entry.date[1] - 1]},")
     return "\n".join((f"@{kind}{{{entry.text('id')},", *lines, "}\n"))
 
@@ -403,21 +438,19 @@ def to_ris(references: Sequence[Cited]) -> str:
 
 
 def ris(entry: Entry) -> str:
-    _, first, last = whole_pages(entry.text("page"))
-    year, month, day = (*entry.date, 0, 0, 0)[:3]
-    date = f"{year:04}/{f'{month:02}' if month else ''}/{f'{day:02}' if day else ''}/"
+    pages = whole_pages(entry.text("page"))
     fields = [
         ("ID", entry.text("id")),
         *(("AU", _inverted(name)) for name in entry.authors),
         ("TI", entry.text("title")),
         ("T2", entry.text("container-title")),
         ("JO", entry.text("container-title-short")),
-        ("PY", str(year or "")),
-        ("DA", date if year else ""),
+        ("PY", "".join(map(str, entry.date[:1]))),
+        ("DA", _date(entry)),
         ("VL", entry.text("volume")),
         ("IS", entry.text("issue")),
-        ("SP", first),
-        ("EP", last),
+        ("SP", pages.first),
+        ("EP", pages.last),
         ("PB", entry.text("publisher")),
         ("SN", entry.text("ISSN") or entry.text("ISBN")),
         ("DO", entry.text("DOI")),
@@ -430,10 +463,19 @@ def ris(entry: Entry) -> str:
         *(("KW", keyword) for keyword in entry.text("keyword").split(SEPARATOR)),
         ("AB", entry.text("abstract")),
         ("N1", entry.note),
-        ("N1", MORE_AUTHORS if entry.more else ""),
+        ("N1", MORE_AUTHORS if entry.has_more_authors else ""),
     ]
     lines = [f"{tag}  - {value}" for tag, value in fields if value]
     return "\r\n".join((f"TY  - {_RIS[entry.text('type')]}", *lines, "ER  - ", "", ""))
+
+
+def _date(entry: Entry) -> str:
+    """Format the date as YYYY/MM/DD/, with unknown parts empty; empty without a year."""
+    if not entry.date:
+        return ""
+    year, *others = entry.date
+    month, day, *_ = (*(f"{part:02}" for part in others), "", "")
+    return f"{year:04}/{month}/{day}/"
 
 
 def _inverted(name: CslName) -> str:

@@ -1,11 +1,13 @@
-"""Formatting for all reports: text, counts, links, cells, and words for what was not read."""
+"""How all reports show text, numbers, links, cells, and what became of a source."""
 
 import csv
 import io
 import math
 import re
+import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from pincite.protocols import Usage
@@ -13,7 +15,8 @@ from pincite.text.hosts import without_folder
 from pincite.text.languages import named
 from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked, WorkStatus
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
+# With these a spreadsheet's formula begins (OWASP, "CSV injection").
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Look(NamedTuple):
@@ -23,6 +26,12 @@ class Look(NamedTuple):
     label: str
     tone: str  # a CSS class, named after the labels of `verify`
     style: str  # on a terminal
+
+
+_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+REASONS = {Reason(name): words for name, words in _WORDS["reasons"].items()}
+BARS = {Bar(name): words for name, words in _WORDS["bars"].items()}
+WORKS = {WorkStatus(name): Look(**look) for name, look in _WORDS["works"].items()}
 
 
 def n_of(number: int, noun: str) -> str:
@@ -79,12 +88,13 @@ def in_quotes(text: str) -> str:
 
 def safe_link(url: str | None) -> str | None:
     """Return the URL if it is http or https; None for `javascript:` and the like."""
-    web = url is not None and url.lower().startswith(("http://", "https://"))
-    return url.replace("&amp;", "&") if url and web else None  # wikitext may contain &amp;
+    if url is None or not url.lower().startswith(("http://", "https://")):
+        return None
+    return url.replace("&amp;", "&")  # as wikitext may write it
 
 
 def called(url: str, title: str = "") -> str:
-    """The display name of a document: its title, file name or URL.
+    """Return the display name of a document: its title, file name or URL.
 
     >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
     ('two words.pdf', 'A page')
@@ -115,69 +125,12 @@ def usage_line(usage: Usage) -> str:
     """Summarise the calls of models in one line; empty if there were none."""
     if not (usage.n_calls or usage.n_reused):
         return ""
-    words = f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable"
-    words += f", {usage.n_reused} more taken from the trace)" if usage.n_reused else ")"
-    words += f", {usage.n_prompt_tokens:,} + {usage.n_reply_tokens:,} tokens"
-    return words + (f", cost {usage.cost:.4f}" if usage.cost else "")
-
-
-# ── Why a page was not read or not used, and what judged it ──────────────────────────────────────
-
-WORKS: Mapping[WorkStatus, Look] = {
-    WorkStatus.OTHER_WORK: Look("✗", "identifier of another work", "refuted", "bold red"),
-    WorkStatus.IMPOSSIBLE: Look("✗", "impossible identifier", "refuted", "bold red"),
-    WorkStatus.RETRACTED: Look("✗", "retracted", "refuted", "bold red"),
-    WorkStatus.WITHDRAWN: Look("✗", "withdrawn", "refuted", "bold red"),
-    WorkStatus.PARTLY_RETRACTED: Look("◐", "partly retracted", "partly_supported", "yellow"),
-    WorkStatus.CONCERN: Look("◐", "expression of concern", "partly_supported", "yellow"),
-    WorkStatus.DIFFERS: Look("◐", "differs from the record", "partly_supported", "yellow"),
-    WorkStatus.UNVERIFIED: Look("?", "not verified", "unchecked", "yellow"),
-    WorkStatus.UNCHECKED: Look("–", "could not be looked up", "unchecked", "dim"),
-    WorkStatus.SUPERSEDED: Look("✓", "superseded", "supported", "green"),
-    WorkStatus.CORRECTED: Look("✓", "corrected", "supported", "green"),
-    WorkStatus.AGREES: Look("✓", "agrees with the record", "supported", "green"),
-}
-REASONS = {
-    Reason.DEAD: "dead link",
-    Reason.SOFT_404: "the page says it was not found",
-    Reason.FRONT_PAGE: "now leads to the site's front page",
-    Reason.LISTING: "a list of pages instead of the page",
-    Reason.NO_HOST: "the site does not exist",
-    Reason.UNREACHABLE: "the site cannot be reached",
-    Reason.REDIRECTS: "its redirects lead nowhere",
-    Reason.UNSAFE_ADDRESS: "not a web address",
-    Reason.NOT_ALLOWED: "on a private network or an unusual port",
-    Reason.ROBOTS: "the site disallows automated access",
-    Reason.REFUSED: "access refused, try again later",
-    Reason.PAYWALL: "behind a paywall",
-    Reason.LOGIN: "behind a login",
-    Reason.CONSENT: "behind a cookie-consent page",
-    Reason.OFFLINE: "no web address (book or print)",
-    Reason.UNDEFINED: "not in the list of references",
-    Reason.NOT_SUPPLIED: "no stored copy",
-    Reason.EMPTY: "no text in the copy",
-    Reason.UNREADABLE_SCAN: "unreadable scan",
-    Reason.UNDECODABLE: "the copy cannot be decoded",
-    Reason.ENCRYPTED: "the PDF is password-protected",
-    Reason.TOO_LARGE: "too large",
-    Reason.TRUNCATED: "the download ended early",
-    Reason.TIMED_OUT: "took too long to read",
-    Reason.UNSUPPORTED_TYPE: "unsupported file type",
-    Reason.LANGUAGE: "in a language the model does not read",
-    Reason.TITLE_ONLY: "a record without an abstract",
-    Reason.WITHDRAWN: "withdrawn by its publisher",
-    Reason.USURPED: "the domain has changed hands",
-    Reason.CIRCULAR: "circular: a copy of Wikipedia",
-    Reason.INTERNAL_ERROR: "a bug in Pincite",
-}
-BARS = {
-    Bar.WIKI: "Wikipedia or a mirror",
-    Bar.SITE: "excluded by the settings",
-    Bar.DEPRECATED: "deprecated",
-    Bar.BLACKLISTED: "blacklisted",
-    Bar.COPY: "copies the article",
-    Bar.FILTER: "excluded by a filter",
-}
+    reused = f", {usage.n_reused} more taken from the trace" if usage.n_reused else ""
+    cost = f", cost {usage.cost:.4f}" if usage.cost else ""
+    return (
+        f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable{reused})"
+        f", {usage.n_prompt_tokens:,} + {usage.n_reply_tokens:,} tokens{cost}"
+    )
 
 
 def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
@@ -186,9 +139,9 @@ def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
     return f"{words} ({outcome.detail})" if outcome.detail else words
 
 
-def why_excluded(left_out: Exclusion, say: Callable[[str], str] = str) -> str:
+def why_excluded(exclusion: Exclusion, say: Callable[[str], str] = str) -> str:
     """Return the reason in words, translated by `say`, with any detail."""
-    words, detail = say(BARS[left_out.bar]), left_out.detail
+    words, detail = say(BARS[exclusion.bar]), exclusion.detail
     return one_line(f"{words}: {detail}" if detail else words)
 
 

@@ -29,7 +29,7 @@ from pincite.report.cells import one_line
 from pincite.text import tables
 
 FOLDER = Path(__file__).parent
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
+_MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
 
 
 @cache
@@ -45,53 +45,53 @@ def environment(
     `folders` hold templates in addition to those of this package. `texts` translates them into
     `language`; None: English.
     """
-    words = texts or NullTranslations()
-
-    def said(found: Note | Sequence[Note]) -> Markup:
-        """Format notes as text; untranslated ones are marked as English."""
-        each = [found] if isinstance(found, Note) else found
-        return Markup("; ").join(map(in_words, each))
+    translations = texts or NullTranslations()
 
     def in_words(note: Note) -> str:
-        text = notes.said(note, words.gettext)
+        text = notes.said(note, translations.gettext)
         if note.code != notes.AS_WRITTEN or language == "en":
             return text
         return Markup('<span lang="en">{}</span>').format(text)
 
-    found = Environment(
+    def said(one_or_more: Note | Sequence[Note]) -> Markup:
+        """Format notes as text; untranslated ones are marked as English."""
+        several = [one_or_more] if isinstance(one_or_more, Note) else one_or_more
+        return Markup("; ").join(map(in_words, several))
+
+    made = Environment(
         loader=FileSystemLoader([*folders, FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         extensions=["jinja2.ext.i18n"],
     )
-    found.install_gettext_translations(words, newstyle=True)  # type: ignore[attr-defined]
-    found.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "mark_cells": tables.mark_cells}
-    found.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
-    return found
+    made.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
+    made.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "mark_cells": tables.mark_cells}
+    made.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
+    return made
 
 
 @cache
 def style(*more: str) -> Markup:
     """Return the style sheet of all pages, followed by those named."""
-    names = ("report.css", *more)
-    text = "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
-    return Markup(text)  # noqa: S704 - our files
+    return Markup("".join(map(own_style, ("report.css", *more))))  # noqa: S704 - our files
 
 
 @cache
 def own_style(name: str) -> str:
+    """Return one style sheet alone."""
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "check.md.j2") -> str:
-    """Fill in a Markdown template; None: the shipped one of that name.
+    """Fill in a user's Markdown template; None: the shipped one of that name.
 
     Raises:
         ConfigError: The template cannot be read, or uses an unknown value or a forbidden one.
     """
     place = path or FOLDER / shipped
+    template = parsed(place)
     try:
-        return parsed(place).render(values)
+        return template.render(values)
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise ConfigError(f"{place} cannot be filled in: {error}") from error
 
@@ -126,4 +126,4 @@ def _plain(value: object) -> object:
     """Escape a value for Markdown: a page's text must not become a heading, a link or HTML."""
     if value is None or isinstance(value, int | float | Undefined):
         return value
-    return _MARKDOWN.sub(r"\\\1", one_line(str(value)))
+    return _MARKDOWN_SIGNS.sub(r"\\\1", one_line(str(value)))

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from pincite.documents.packed import MAX_RATIO, SMALL
-from pincite.verbs.verify.cited_copies import Unused
+from pincite.verbs.verify.article_files import Unused
 from pincite_server.requests import SentFile
 
 MAX_UNPACKED_FILES = 2_000  # after unpacking; a long article cites a few hundred sources

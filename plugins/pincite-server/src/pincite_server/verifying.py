@@ -29,7 +29,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify import cited_copies, wording
+from pincite.verbs.verify import article_files, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
 from pincite.wiki.article import read_flat
@@ -98,7 +98,7 @@ class _Upload:
 
     folder: Path  # with the unpacked files
     files: Sequence[SentFile]
-    refused: Sequence[cited_copies.Unused]
+    refused: Sequence[article_files.Unused]
 
 
 def _unpack(body: VerifyRequest, folders: Sources | None) -> _Upload | None:
@@ -157,7 +157,7 @@ def _article(body: VerifyRequest, settings: Settings, emit: Emit) -> Article:
     )
 
 
-def _describe_files(files: cited_copies.ArticleFiles, upload: _Upload) -> Mapping[str, Any]:
+def _describe_files(files: article_files.ArticleFiles, upload: _Upload) -> Mapping[str, Any]:
     """What became of the uploaded files, for the result's page."""
     unused = (*upload.refused, *files.unused)
     return {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.verbs.verify.cited_copies import Unused
+from pincite.verbs.verify.article_files import Unused
 from pincite_server import unpacking as sources
 from pincite_server.requests import SentFile
 from pincite_server.unpacking import Why, parts_of, unpack_files

@@ -36,7 +36,7 @@ from pincite.types import (
     Witness,
     WitnessKind,
 )
-from pincite.verbs.verify import render, wording
+from pincite.verbs.verify import wikitext, wording
 from pincite.wiki.suggest import DateFormat, Dates
 
 
@@ -151,7 +151,7 @@ def record_of(
         ref_name=(citation and citation.name) or "",
         notes=tuple((note.code, dict(note.values)) for note in notes),
         unread=unread,
-        proposed="\n".join(render.to_paste(finding, Dates(today, date_format))),
+        proposed="\n".join(wikitext.to_paste(finding, Dates(today, date_format))),
     )
 
 

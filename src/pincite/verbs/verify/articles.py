@@ -33,7 +33,7 @@ from pincite.wiki.api import (
 from pincite.wiki.article import read_articles
 
 # A name with one of these endings is a missing file, not a title.
-_FILES = tuple(
+_FILE_ENDINGS = tuple(
     ".wiki .wikitext .mediawiki .txt .html .htm .xml .bz2 .gz .json .jsonl .zip .md".split()
 )
 
@@ -46,15 +46,16 @@ def is_file(given: str) -> bool:
         exists = Path(given).exists()
     except (OSError, ValueError):  # name too long, or it contains a NUL
         exists = False
-    return exists or ("://" not in given and given.lower().endswith(_FILES))
+    return exists or ("://" not in given and given.lower().endswith(_FILE_ENDINGS))
 
 
 def home(settings: Settings) -> Site:
+    """Return the wiki of titles: the configured one, or Wikipedia in the user's language."""
     return site_at(settings.verify.wiki) if settings.verify.wiki else wikipedia(settings.language)
 
 
 def require_online(settings: Settings, what: str, site: Site, before: str = "") -> None:
-    """Raise FetchingIsOff unless fetching is enabled."""
+    """Raise FetchingIsOff unless fetching is enabled; `before`: what the message says first."""
     if not settings.web.online:
         raise FetchingIsOff(f"{before}To fetch {what}, add --online.", site.api)
 
@@ -62,7 +63,7 @@ def require_online(settings: Settings, what: str, site: Site, before: str = "") 
 def api_of(
     site: Site, web: Web, settings: Settings, report: Callable[[str], None] = lambda message: None
 ) -> ActionApi:
-    """The API of a wiki; that of `verify.wiki` is asked with its key.
+    """Return the API of a wiki; requests to that of `verify.wiki` carry its key.
 
     Raises:
         ConfigError: the key would be sent without encryption, and not to a private host.
@@ -70,8 +71,8 @@ def api_of(
     key = os.environ.get(KEY_VARIABLE, "").strip()
     if not key or not settings.verify.wiki or site.base != home(settings).base:
         return ActionApi(site, web, tell=report)
-    names = {host for host, _ in settings.web.rules.private_hosts}
-    if site.base.startswith("http://") and host_of(site.base) not in names:
+    private_hosts = {host for host, _ in settings.web.rules.private_hosts}
+    if site.base.startswith("http://") and host_of(site.base) not in private_hosts:
         raise ConfigError(f"{KEY_VARIABLE} is not sent to {site.base}; use https.")
     return ActionApi(site, web, tell=report, key=key)
 
@@ -99,19 +100,19 @@ class Wikis:
 
     def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
         """Pin addresses given by title to their latest revision, if there is one."""
-        found = list(addresses)
+        latest_of: dict[ArticleAddress, ArticleAddress] = {}
         for site in dict.fromkeys(address.site for address in addresses):
-            places = [
-                i
-                for i, address in enumerate(addresses)
+            untied = [
+                address
+                for address in addresses
                 if address.site == site and not (address.revision_id or address.page_id)
             ]
-            titles = [str(addresses[i].title) for i in places]
+            titles = [str(address.title) for address in untied]
             revisions = latest(self.api(site), titles)
-            for i, title in zip(places, titles, strict=True):
+            for address, title in zip(untied, titles, strict=True):
                 if revision := revisions[title]:
-                    found[i] = ArticleAddress(site, revision_id=revision)
-        return list(dict.fromkeys(found))
+                    latest_of[address] = ArticleAddress(site, revision_id=revision)
+        return list(dict.fromkeys(latest_of.get(address, address) for address in addresses))
 
 
 def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) -> Article:
@@ -123,8 +124,10 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
         FetchError: the wiki did not answer.
     """
     address = parse_address(text, home(settings))
-    no_file = "" if "://" in text else f"No file is called {text!r}. "
-    require_online(settings, "that article" if no_file else text, address.site, no_file)
+    if "://" in text:
+        require_online(settings, text, address.site)
+    else:
+        require_online(settings, "that article", address.site, f"No file is called {text!r}. ")
     with web_pages.open_web(settings.web) as web:
         try:
             page = fetch_page(api_of(address.site, web, settings, report), address)
@@ -157,12 +160,14 @@ def open_article(
     if isinstance(given, str) and not is_file(given):
         return fetch_article(given, settings, report)
     otherwise = settings.language
-    for article in read_articles(given, title=title, language=language, otherwise=otherwise):
+    pages = read_articles(given, title=title, language=language, otherwise=otherwise)
+    if article := next(iter(pages), None):
         return article
     raise InputError(f"{given} contains no articles (empty, or only redirects). Check the file.")
 
 
 def about(page: Page) -> str:
+    """Name a page with its revision; what the wiki notes of it follows on lines of its own."""
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
 
@@ -175,12 +180,13 @@ def list_articles(
     if category:
         site, _ = category_at(category, start)
         require_online(settings, f"the category {category!r}", site)
-    found = addresses_in(lines, start)
-    for address in found:
+    addresses = addresses_in(lines, start)
+    for address in addresses:
         require_online(settings, str(address), address.site)
     try:
-        found += wikis.category(category, start) if category else []
-        return wikis.newest(found)
+        if category:
+            addresses += wikis.category(category, start)
+        return wikis.newest(addresses)
     except WikiError as error:
         raise InputError(str(error)) from error
 

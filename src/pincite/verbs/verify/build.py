@@ -1,176 +1,66 @@
-"""Builds the `verify` pipeline from settings, estimates its work, and runs it on articles.
-
-An estimate fetches nothing. Its times are ranges: how fast hosts answer and how long their pages
-are is not known in advance.
-"""
+"""Builds the `verify` pipeline from settings, and runs it on articles."""
 
 import atexit
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from pincite import errors, runtime
 from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
-from pincite.documents.collection import Problem, open_sources, variants
+from pincite.documents.collection import Problem, open_sources
 from pincite.judgement.findings import flag_precisions, rank_findings
 from pincite.library import private_copies
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.library.web_pages import WebCandidates, web_candidates, web_pages
-from pincite.llm.calls import tokens_of
-from pincite.llm.judge import REPLY_TOKENS, notes_of
+from pincite.llm.judge import notes_of
+from pincite.models.verifier import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
 from pincite.references import catalogue, online, outcomes
 from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
-from pincite.retrieval import cascade
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
     Citation,
     CitedWork,
-    Claim,
-    Document,
     Finding,
-    Passage,
     Reason,
-    Span,
     Unchecked,
     Uncited,
     WorkStatus,
-    written,
 )
+from pincite.verbs.verify.article_files import ArticleFiles, match_files
 from pincite.verbs.verify.better_sources import BetterSources
-from pincite.verbs.verify.cited_copies import ArticleFiles, CitedCopies, is_wanted, match_files
+from pincite.verbs.verify.cited_copies import CitedCopies, corpus_copies
+from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, addresses, could_not_be_checked, coverage_of
-from pincite.web.addresses import WebRules
+from pincite.verbs.verify.report import Report, could_not_be_checked, coverage_of
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
-Seconds = tuple[float, float]  # lower and upper estimate
-# Per request: as measured by research/scripts/bench_fetch.py, and for a slow site.
-LATENCY: Seconds = (0.2, 3.0)
-TRIED = 3  # pairs, judged twice because the first time warms up; half a second on two cores
-# Share of the possible pairs, each as long as wide passages make it. Short pages have fewer, and
-# clauses are judged as well: the demo's article (short pages) has 304, and 200 were judged.
-OF_THE_PAIRS: Seconds = (0.5, 1.5)
-MANY = 1_000_000  # tokens assumed for a source not fetched yet: it fills its share of the prompt
-BESIDES = 500 + REPLY_TOKENS  # tokens of the prompt without the sources, and of the reply
 # Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | {
-    *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
-    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
+    "models.threads",
+    "library.feedback_file",
+    "judge.at_once",
+    "judge.seconds",
+    "embeddings.batch",
+    "embeddings.at_once",
+    "embeddings.seconds",
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 SHARED = ("chat.url", "chat.model")  # for expansion "server"
-REMEMBERED = 1_000  # citations with their copies: an article has some hundreds, a dump millions
-LIKE_ITS_TITLE = 100  # passages among which a cited work is searched by the words of its title
 OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
 OF_WORKS = ("journal", "book", "conference", "thesis", "report")  # in names of templates
 PARAMETERS = {Field.TITLE: "title", Field.YEAR: "date", Field.VENUE: "publisher", Field.DOI: "doi"}
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The work for one article."""
-
-    claims: int
-    citations: int
-    sources: int  # distinct addresses
-    at_hand: int  # supplied, in a corpus, or fetched before and still fresh
-    missing: int  # neither at hand nor fetchable
-    most_calls: int  # for second opinions, one per claim
-    most_tokens: int  # prompts and replies of those calls
-    hosts: Mapping[str, int]  # pages to fetch from each
-    seconds_of_fetching: Seconds
-    seconds_of_judging: Seconds
-
-    @property
-    @written
-    def to_fetch(self) -> int:
-        return sum(self.hosts.values())
-
-
-def estimate_article(
-    article: Article,
-    copies: CitedCopies,
-    seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float],
-    settings: Settings,
-    candidates: int,
-) -> Estimate:
-    """Estimate the work for one article; `candidates`: corpus passages judged per claim."""
-    citations = [citation for claim in article.claims for citation in claim.citations]
-    pairs = [(urls[0], citation) for citation in citations if (urls := addresses(citation))]
-    uses, cited = Counter(url for url, _ in pairs), dict(pairs)
-    found = {url: copies.stored_copy(citation) for url, citation in cited.items()}
-    wanted = [url for url, copy in found.items() if is_wanted(copy)]
-    readable = {url for url, copy in found.items() if isinstance(copy, Document)}
-    to_fetch: dict[str, str] = {}  # the host of each
-    if copies.web:
-        for url in wanted:
-            address = copies.first_address(cited[url])
-            if address and copies.web.sources.is_cached(address):
-                readable.add(url)
-            elif address and (host := copies.web.sources.host_of(address)):
-                to_fetch[url] = host
-    hosts = dict(Counter(to_fetch.values()).most_common())
-    n_claims = len(article.claims)
-    if settings.verify.uncited and is_read(article.language):
-        n_claims += len(find_uncited(article))
-    a_use = 1 + settings.retrieval.read
-    least = sum(uses[url] for url in readable) * a_use
-    most = least + sum(uses[url] for url in to_fetch) * a_use
-    most += n_claims * candidates
-    each = _measured(article, seconds_a_pair) if most else 0.0
-    tokens, judge = [], settings.judge
-    for claim in article.claims if judge.url else ():
-        texts = [found[urls[0]] for c in claim.citations
-                 if (urls := addresses(c)) and urls[0] in (readable | to_fetch.keys())]  # fmt: skip
-        sizes = [tokens_of(text.text) if isinstance(text, Document) else MANY for text in texts]
-        tokens += [min(judge.source_tokens, sum(sizes)) + BESIDES] if texts else []
-    asked = sorted(tokens, reverse=True)[: judge.limit]
-    return Estimate(
-        claims=len(article.claims),
-        citations=len(citations),
-        sources=len(cited),
-        at_hand=len(readable),
-        missing=len(set(wanted) - readable - to_fetch.keys()),
-        most_calls=len(asked),
-        most_tokens=sum(asked),
-        hosts=hosts,
-        seconds_of_fetching=fetching_seconds(list(hosts.values()), settings.web.rules),
-        seconds_of_judging=(OF_THE_PAIRS[0] * least * each, OF_THE_PAIRS[1] * most * each),
-    )
-
-
-def _measured(
-    article: Article, seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]
-) -> float:
-    """Measure the time per pair on the article's own words, at the length of real passages."""
-    words = " ".join(claim.text for claim in article.claims).split() or ["none"]
-    n_words = cascade.COVERING_WORDS
-    text = " ".join((words * (1 + n_words // len(words)))[:n_words])
-    passage = Passage("", "", "", text, Span(0, len(text)))
-    pairs = [(claim, passage) for claim in (article.claims * TRIED)[:TRIED]]
-    return min(seconds_a_pair(pairs) for _ in range(2))
-
-
-def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
-    """Estimate the time to fetch these queues: hosts in parallel, pages of a host in sequence."""
-    if not queues:
-        return 0.0, 0.0
-    longest = max(max(queues), sum(queues) / rules.at_once)
-    least, most = (longest * (rules.pause + latency) for latency in LATENCY)
-    return least, most + LATENCY[1]  # robots.txt comes first unless it is cached
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +74,14 @@ class WorkLookup:
         self, article: Article, findings: Sequence[Finding], progress: Callable[[int, int], None]
     ) -> Iterator[Finding]:
         """Yield the findings with what is known of their works; each is looked up once."""
-        cited = {result.citation.reference for each in findings for result in each.citations}
+        cited = {r.citation.reference for finding in findings for r in finding.citations}
         known = dict[object, CitedWork | None]()
         for finding in findings:
             results = []
             for result in finding.citations:
-                key, find = result.citation.reference, partial(self._find, article, result.citation)
+                key = result.citation.reference
                 if key not in known:
+                    find = partial(self._find, article, result.citation)
                     known[key] = errors.attempted(find, lambda why: None)
                     progress(len(known), len(cited))
                 results.append(replace(result, work=known[key]))
@@ -198,29 +89,31 @@ class WorkLookup:
 
     def _find(self, article: Article, citation: Citation) -> CitedWork | None:
         """Look up a work; a page without identifiers, which is fetched, only in the catalogue."""
-        template, needed = citation.template or "", partial(outcomes.needed, citation)
+        template = citation.template or ""
         is_page = citation.url and not any(kind in template for kind in OF_WORKS)
-        of_work = ids_of(citation) or (citation.title and not is_page)
-        services = self.services if of_work else ()
+        is_of_work = bool(ids_of(citation) or (citation.title and not is_page))
+        services = self.services if is_of_work else ()
+        needed = partial(outcomes.needed, citation)
         outcome = outcomes.decide(citation, ask(citation, self.sources, services, needed))
-        status = outcome.status
-        is_open = status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
-        if is_open and not (of_work and (outcome.asked or outcome.failed)):
+        is_open = outcome.status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
+        if is_open and not (is_of_work and (outcome.asked or outcome.failed)):
             return None
-        only_here = {service.name for service in services}.isdisjoint(outcome.asked)
-        if only_here:  # a catalogue of one's own lacks most works and identifiers
+        is_local = {service.name for service in services}.isdisjoint(outcome.asked)
+        if is_local:  # a catalogue of one's own lacks most works and identifiers
             outcome = replace(outcome, unknown_ids=())
-        notes = () if is_open and (only_here or outcome.failed) else outcome.notes
-        reference = citation.definition.of(article.source)
-        is_marked = status in outcomes.GRAVE_STATUSES and citation.is_marked
-        known = {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS}
-        return CitedWork(
-            status,
-            tuple(d.note for d in outcome.differences) if is_marked else notes,
-            next((notice.doi for notice in outcome.notices), ""),
-            *corrected(reference, article.language, citation.title or "", known),
-            is_marked,
+        is_marked = outcome.status in outcomes.GRAVE_STATUSES and citation.is_marked
+        if is_marked:
+            notes = tuple(difference.note for difference in outcome.differences)
+        else:
+            notes = () if is_open and (is_local or outcome.failed) else outcome.notes
+        corrections, template_after = corrected(
+            citation.definition.of(article.source),
+            article.language,
+            citation.title or "",
+            {PARAMETERS[d.field]: d.known for d in outcome.differences if d.field in PARAMETERS},
         )
+        notice = outcome.notices[0].doi if outcome.notices else ""
+        return CitedWork(outcome.status, notes, notice, corrections, template_after, is_marked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +165,6 @@ class Run:
                 uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
             stopped = True
-        looked_for = not self.settings.verify.uncited or is_read(article.language)
         return Report(
             title=article.title,
             language=article.language,
@@ -281,16 +173,7 @@ class Run:
             findings=tuple(rank_findings(findings)),
             n_claims=len(article.claims),
             n_references=article.n_references,
-            warnings_coded=(
-                *(() if article.n_references else [Note("no_references")]),
-                *as_written(*article.warnings),
-                *self.warnings,
-                *as_written(*self.pipeline.warnings),
-                *(() if looked_for else [Note("uncited_unread", {"language": article.language})]),
-                *(notes_of([self.second.calls]) if self.second else ()),
-                *_not_looked_up(findings),
-                *_internal_errors(findings, uncited or ()),
-            ),
+            warnings_coded=self._warnings(article, findings, uncited or ()),
             settings=report_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -300,6 +183,21 @@ class Run:
             url=article.url,
             uncited=uncited,
             stopped=stopped,
+        )
+
+    def _warnings(
+        self, article: Article, findings: Sequence[Finding], uncited: Sequence[Uncited]
+    ) -> tuple[Note, ...]:
+        is_unread = self.settings.verify.uncited and not is_read(article.language)
+        return (
+            *(() if article.n_references else [Note("no_references")]),
+            *as_written(*article.warnings),
+            *self.warnings,
+            *as_written(*self.pipeline.warnings),
+            *([Note("uncited_unread", {"language": article.language})] if is_unread else ()),
+            *(notes_of([self.second.calls]) if self.second else ()),
+            *_not_looked_up(findings),
+            *_internal_errors(findings, uncited),
         )
 
     def report_on(self, page: PageText) -> Report | str:
@@ -320,11 +218,11 @@ class Run:
         if not self.settings.verify.uncited or not is_read(article.language):
             return None
         sentences = find_uncited(article)
-        found = []
-        for sentence in sentences:
-            found.append(self.pipeline.with_sources(sentence, article.timestamp))
-            progress(len(found), len(sentences))
-        return tuple(found)
+        with_sources = []
+        for n, sentence in enumerate(sentences, 1):
+            with_sources.append(self.pipeline.with_sources(sentence, article.timestamp))
+            progress(n, len(sentences))
+        return tuple(with_sources)
 
 
 def _better_sources(
@@ -378,75 +276,84 @@ def verifying(
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
         stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
-        files, copies = None, None
-        if isinstance(sources, ArticleFiles):
-            files, copies = sources, sources.sources
-        elif sources:
-            copies = open_sources(*sources)
+        files = sources if isinstance(sources, ArticleFiles) else None
+        pages = files.sources if files else None
+        if sources and not isinstance(sources, ArticleFiles):
+            pages = open_sources(*sources)
         web, services = None, list[Lookup]()
         if settings.web.online:
             web = stack.enter_context(web_pages(settings.web, fetching))
             services = stack.enter_context(online.opened(settings.references, settings.web))
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
-        listed = chosen_list(settings.library.reliability, settings.language)
-        exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
-        candidates = stack.enter_context(
-            web_candidates(settings.web, web, settings.language, settings.filters.chosen)
+        ratings = chosen_list(settings.library.reliability, settings.language)
+        exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
+        copies = CitedCopies(
+            None if pages is None else pages.get,
+            web,
+            [find for find in (own, files) if find],
+            corpus_copies(stored) if stored else lambda citation: None,
         )
+        candidates = web_candidates(settings.web, web, settings.language, settings.filters.chosen)
+        searched = stack.enter_context(candidates)
         pipeline = VerifyPipeline(
             verifier=verifier,
-            copies=CitedCopies(
-                None if copies is None else copies.get,
-                web,
-                [each for each in (own, files) if each],
-                corpus_copies(stored) if stored else lambda citation: None,
-            ),
-            better=_better_sources(settings, stored, candidates, verifier, exclusions),
+            copies=copies,
+            better=_better_sources(settings, stored, searched, verifier, exclusions),
             languages=verifier.languages,
             read=settings.retrieval.read,
             threshold=settings.verify.threshold,
             suggest=settings.verify.suggest,
             exclusions=exclusions,
         )
-        versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
-        if works is not None:
-            versions["works"] = works.fingerprint()
-        if stored:
-            versions |= stored.versions()
-        if own and (attached := own.copies.fingerprint()):
-            versions["own_copies"] = attached
-        if listed:
-            versions["reliability"] = listed.fingerprint
-        unused = files.warnings if files else copies.warnings if copies is not None else ()
-        warnings = (*(stored.notes if stored else ()), *map(_unused, unused))
-        if pipeline.better and settings.filters.chosen.leaves_out_undated:
-            warnings = (*warnings, Note("undated_not_suggested"))
-        rates = verifier.calibration.rates_at(settings.verify.threshold)
-        precision = flag_precisions(rates)
         second = None
         if settings.judge.url:
-            chosen, threshold = settings.judge, settings.verify.threshold
             judge = stack.enter_context(runtime.judge(settings))
-            versions["judge"] = judge.model
             examiner = runtime.examiner(settings, judge)
-            second = SecondOpinion(examiner, pipeline.copies, chosen.limit, chosen.at_once)
-            measured = examiner.known.measured
-            if measured and measured.threshold == threshold:
-                precision = flag_precisions(measured.rates) or precision
-        estimated = partial(
-            estimate_article,
-            copies=pipeline.copies,
-            seconds_a_pair=verifier.seconds_a_pair,
-            settings=settings,
-            candidates=settings.retrieval.judged if stored else 0,
-        )
-        lookup = WorkLookup([] if works is None else [works], services)
+            second = SecondOpinion(examiner, copies, settings.judge.limit, settings.judge.at_once)
+        versions = {
+            "pincite": version("pincite"),
+            "verifier": verifier.fingerprint,
+            "works": works.fingerprint() if works is not None else "",
+            **(stored.versions() if stored else {}),
+            "own_copies": own.copies.fingerprint() if own else "",
+            "reliability": ratings.fingerprint if ratings else "",
+            "judge": second.examiner.judge.model if second else "",
+        }
+        supplied = files or pages
+        unused = supplied.warnings if supplied is not None else ()
+        warnings = [*(stored.notes if stored else ()), *map(_unused, unused)]
+        if pipeline.better and settings.filters.chosen.leaves_out_undated:
+            warnings.append(Note("undated_not_suggested"))
         yield Run(
-            *(settings, pipeline, versions, warnings, estimated, lookup),
-            *(precision, second, files),
+            settings=settings,
+            pipeline=pipeline,
+            versions={name: text for name, text in versions.items() if text},
+            warnings=tuple(warnings),
+            estimate=partial(
+                estimate_article,
+                copies=copies,
+                time_pairs=verifier.seconds_a_pair,
+                settings=settings,
+                candidates=settings.retrieval.judged if stored else 0,
+            ),
+            works=WorkLookup([] if works is None else [works], services),
+            flag_precision=_flag_precision(verifier, second, settings.verify.threshold),
+            second=second,
+            files=files,
         )
+
+
+def _flag_precision(
+    verifier: RoutedVerifier, second: SecondOpinion | None, threshold: float
+) -> tuple[tuple[float, float], ...]:
+    """Return the precision of flags as measured: with the model's opinions if it is known."""
+    measured = second.examiner.known.measured if second else None
+    of_verifier = flag_precisions(verifier.calibration.rates_at(threshold))
+    if measured is None or measured.threshold != threshold:
+        return of_verifier
+    return flag_precisions(measured.rates) or of_verifier
 
 
 @contextmanager
@@ -477,7 +384,7 @@ def _unused(problem: Problem) -> Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class WorkerRun:
     """What a worker process needs to write the same reports as this one."""
 
     settings: Settings
@@ -486,7 +393,8 @@ class Elsewhere:
 
     def report_on(self, page: PageText) -> Report | str:
         """Report on an article; the models stay loaded until the process ends."""
-        if (key := repr(self)) not in _RUNS:
+        key = repr(self)
+        if key not in _RUNS:
             run = verifying(
                 self.settings.replace(threads=1),
                 self.corpora,
@@ -500,34 +408,40 @@ class Elsewhere:
         return _RUNS[key].report_on(page)
 
 
-_RUNS: dict[str, Run] = {}
+_RUNS: dict[str, Run] = {}  # of this process
 
 
-def _not_looked_up(findings: Sequence[Finding]) -> tuple[Note, ...]:
-    results = [result for finding in findings for result in finding.citations]
+def _not_looked_up(findings: Sequence[Finding]) -> list[Note]:
     lost = {
-        r.citation.reference for r in results if r.work and r.work.status is WorkStatus.UNCHECKED
+        result.citation.reference
+        for finding in findings
+        for result in finding.citations
+        if result.work and result.work.status is WorkStatus.UNCHECKED
     }
-    return (Note("works_unchecked", {"n": len(lost)}),) if lost else ()
+    return [Note("works_unchecked", {"n": len(lost)})] if lost else []
 
 
-def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
-    kinds = [each.failed.detail for each in uncited if each.failed]
+def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> list[Note]:
+    """Return a note on the results that a bug cost, with the kinds of errors; one per finding."""
+    kinds = [sentence.failed.detail for sentence in uncited if sentence.failed]
     for finding in findings:
-        outcomes = [result.outcome for result in finding.citations]
+        sources = [result.outcome for result in finding.citations]
         internal = [
-            outcome.detail
-            for outcome in outcomes
-            if isinstance(outcome, Unchecked) and outcome.reason is Reason.INTERNAL_ERROR
+            source.detail
+            for source in sources
+            if isinstance(source, Unchecked) and source.reason is Reason.INTERNAL_ERROR
         ]
-        kinds += internal or ([finding.failed.detail] if finding.failed else [])
-    named = tuple(sorted(set(kinds)))
-    return (Note("internal_errors", {"n": len(kinds), "kinds": named}),) if kinds else ()
+        if not internal and finding.failed:
+            internal = [finding.failed.detail]
+        kinds += internal
+    if not kinds:
+        return []
+    return [Note("internal_errors", {"n": len(kinds), "kinds": tuple(sorted(set(kinds)))})]
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
     """Return the settings that a report of `verify` records: none of `ask` or `check` alone."""
-    left_out = OF_OTHERS if settings.judge.url else OF_OTHERS + OF_A_JUDGE
+    left_out = OF_OTHERS if settings.judge.url else (*OF_OTHERS, *OF_A_JUDGE)
     return {
         name: value
         for name, value in public_settings(settings).items()
@@ -538,20 +452,3 @@ def report_settings(settings: Settings) -> dict[str, str | float | int | bool | 
 def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     """Keep the recorded settings that can change a verdict: no pauses, threads or paths."""
     return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
-
-
-def corpus_copies(corpus: Corpora) -> Callable[[Citation], Document | None]:
-    """Find a cited work in a corpus: at its address, or by the DOI or PMID that it states."""
-
-    @lru_cache(maxsize=REMEMBERED)
-    def find(citation: Citation) -> Document | None:
-        here = corpus.get([form for url in addresses(citation) for form in variants(url)])
-        keys, words = private_copies.citation_keys(citation), citation.title or citation.text
-        if words and not any(here):  # a corpus has no index of identifiers
-            (hits,) = corpus.lexical().retrieve([((words, 1.0),)], LIKE_ITS_TITLE)
-            like = corpus.get(list(dict.fromkeys(hit.passage.url for hit in hits)))
-            keys_of = private_copies.document_keys
-            here = [each for each in like if each and not keys_of(each).isdisjoint(keys)]
-        return next(filter(None, here), None)
-
-    return find

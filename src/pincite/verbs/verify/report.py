@@ -1,20 +1,18 @@
-"""The report of `verify` and its JSON.
-
-How far each citation got between reference mark and verdict, and why some were not judged.
-"""
+"""The report of `verify`: how far its citations got, its findings, and its JSON and CSV."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from pincite import codec, errors
 from pincite.codec import Probability
 from pincite.judgement.findings import may_be_unverifiable
 from pincite.notes import Note
+from pincite.report import cells
 from pincite.report.cells import REASONS, n_of
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import (
@@ -26,13 +24,17 @@ from pincite.types import (
     Failed,
     Finding,
     Label,
+    Listing,
+    Part,
     Reason,
+    Span,
+    Suggestion,
     Unchecked,
     Uncited,
     written,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.wording import COPIES, STEPS
+from pincite.verbs.verify.wording import COVERAGE, READ, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
 
@@ -58,6 +60,9 @@ class Tally:
     sources: int  # distinct ones
 
 
+NOTHING = Tally(0, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How many citations of an article reached each stage, and why the others did not.
@@ -79,20 +84,10 @@ class Coverage:
 
 K = TypeVar("K", Stage, Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
-STAGES = tuple(Stage)
+_PLACE = {stage: place for place, stage in enumerate(Stage)}  # in their order
 # The page was obtained, but has nothing to judge.
-_NOT_JUDGED = frozenset(
-    {
-        Reason.PAYWALL,
-        Reason.EMPTY,
-        Reason.UNREADABLE_SCAN,
-        Reason.UNDECODABLE,
-        Reason.ENCRYPTED,
-        Reason.UNSUPPORTED_TYPE,
-        Reason.TITLE_ONLY,
-        Reason.CIRCULAR,
-    }
-)
+_NOT_JUDGED = {Reason.PAYWALL, Reason.EMPTY, Reason.UNREADABLE_SCAN, Reason.UNDECODABLE}
+_NOT_JUDGED |= {Reason.ENCRYPTED, Reason.UNSUPPORTED_TYPE, Reason.TITLE_ONLY, Reason.CIRCULAR}
 
 
 def addresses(citation: Citation) -> list[str]:
@@ -118,14 +113,13 @@ def coverage_of(article: Article, findings: Sequence[Finding]) -> Coverage:
     """Compute the coverage of an article's citations; `findings` are the claims judged so far."""
     cited = [citation for claim in article.claims for citation in claim.citations]
     results = [(r, stage_of(r, finding.label)) for finding in findings for r in finding.citations]
-    obtained = STAGES.index(Stage.OBTAINED)
-    copied = {r.citation for r, got in results if STAGES.index(got) >= obtained}
-    stages = {
-        Stage.CITED: _tally(cited),
-        Stage.ADDRESSED: _tally(c for c in cited if addresses(c) or c in copied),
+    reached = {
+        stage: [r.citation for r, last in results if _PLACE[last] >= _PLACE[stage]]
+        for stage in Stage
     }
-    for place, wanted in enumerate(STAGES[2:], 2):
-        stages[wanted] = _tally(r.citation for r, got in results if STAGES.index(got) >= place)
+    with_copy = set(reached[Stage.OBTAINED])
+    reached[Stage.CITED] = cited
+    reached[Stage.ADDRESSED] = [c for c in cited if addresses(c) or c in with_copy]
     reasons: dict[Reason, list[Citation]] = {}
     copies: dict[CopyKind, list[Citation]] = {}
     for result, _ in results:
@@ -135,88 +129,92 @@ def coverage_of(article: Article, findings: Sequence[Finding]) -> Coverage:
             copies.setdefault(result.copy.kind, []).append(result.citation)
     return Coverage(
         references=article.n_references,
-        stages=stages,
+        stages={stage: _tally(citations) for stage, citations in reached.items()},
         waiting=len(cited) - len(results),
-        reasons=_frequent_first({kind: _tally(of_kind) for kind, of_kind in reasons.items()}),
-        copies=_frequent_first({kind: _tally(of_kind) for kind, of_kind in copies.items()}),
+        reasons=_frequent_first({reason: _tally(of) for reason, of in reasons.items()}),
+        copies=_frequent_first({kind: _tally(of) for kind, of in copies.items()}),
     )
 
 
-def summed(articles: Sequence[Coverage]) -> Coverage:
+def total(articles: Sequence[Coverage]) -> Coverage:
     """Sum over articles. A source counts once in each article that cites it."""
+    stages = _sums(article.stages for article in articles)
     return Coverage(
-        references=sum(each.references for each in articles),
-        stages=dict.fromkeys(STAGES, Tally(0, 0)) | _sums([each.stages for each in articles]),
-        waiting=sum(each.waiting for each in articles),
-        reasons=_frequent_first(_sums([each.reasons for each in articles])),
-        copies=_frequent_first(_sums([each.copies for each in articles])),
+        references=sum(article.references for article in articles),
+        stages={stage: stages.get(stage, NOTHING) for stage in Stage},
+        waiting=sum(article.waiting for article in articles),
+        reasons=_frequent_first(_sums(article.reasons for article in articles)),
+        copies=_frequent_first(_sums(article.copies for article in articles)),
     )
 
 
-def _sums(articles: Sequence[Mapping[K, Tally]]) -> dict[K, Tally]:
-    found: dict[K, Tally] = {}
-    for kind, tally in (item for each in articles for item in each.items()):
-        before = found.get(kind, Tally(0, 0))
-        found[kind] = Tally(before.uses + tally.uses, before.sources + tally.sources)
-    return found
+def _sums(articles: Iterable[Mapping[K, Tally]]) -> dict[K, Tally]:
+    sums: dict[K, Tally] = {}
+    for tallies in articles:
+        for kind, tally in tallies.items():
+            before = sums.get(kind, NOTHING)
+            sums[kind] = Tally(before.uses + tally.uses, before.sources + tally.sources)
+    return sums
 
 
 def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
-    return dict(sorted(tallies.items(), key=lambda item: (-item[1].uses, item[0])))
+    by_name = sorted(tallies)
+    return {kind: tallies[kind] for kind in sorted(by_name, key=lambda kind: -tallies[kind].uses)}
 
 
 def _tally(citations: Iterable[Citation]) -> Tally:
     """A source is identified by its address, else by the place of its reference in the article."""
-    found = [(addresses(citation), citation.definition) for citation in citations]
-    sources = {urls[0].partition("#")[0] if urls else place for urls, place in found}
-    return Tally(len(found), len(sources))
+    sources: list[str | Span] = []
+    for citation in citations:
+        urls = addresses(citation)
+        sources.append(urls[0].partition("#")[0] if urls else citation.definition)
+    return Tally(len(sources), len(set(sources)))
 
 
-# ── In words ─────────────────────────────────────────────────────────────────────────────────────
+class StageRow(NamedTuple):
+    """A row of the table of stages; the references of an article have no count of sources."""
 
-COUNTED = (
-    "A citation is one use of a source for a claim, and a reference may contain several; a source "
-    "counts once, however often it is cited. Flagged claims are those labelled "
-    "“contradicted?” or “not supported”."
-)
-
-HEADS = {
-    Stage.CITED: "cited for a claim",
-    Stage.ADDRESSED: "with an address or a copy",
-    Stage.OBTAINED: "with a copy",
-    Stage.READ: "with text",
-    Stage.JUDGED: "judged",
-    Stage.FLAGGED: "cited for a flagged claim",
-}
+    head: str
+    uses: int
+    sources: int | None
 
 
-def coverage_rows(found: Coverage) -> list[tuple[str, int, int | None]]:
-    """Return label, uses and distinct sources of each stage. The first has no count of sources."""
-    return [
-        ("references in the article", found.references, None),
-        *((HEADS[stage], tally.uses, tally.sources) for stage, tally in found.stages.items()),
-    ]
+class LostRow(NamedTuple):
+    """Citations that were not judged: "3 (2 sources)", why, and what the user can do."""
+
+    number: str
+    why: str
+    step: str
 
 
-def counting_rule(found: Coverage) -> str:
-    kinds = [
-        f"{COPIES[kind].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
-        f"({n_of(n.sources, 'source')})"
-        for kind, n in found.copies.items()
-    ]
-    return f"{COUNTED} Judged from {'; '.join(kinds)}." if found.copies else COUNTED
+def coverage_rows(coverage: Coverage) -> list[StageRow]:
+    references = StageRow("references in the article", coverage.references, None)
+    stages = coverage.stages.items()
+    return [references, *(StageRow(COVERAGE[stage], n.uses, n.sources) for stage, n in stages)]
 
 
-def lost_rows(found: Coverage) -> list[tuple[str, str, str]]:
-    """Return rows of (count, reason, next step) for the citations that were not judged."""
+def lost_rows(coverage: Coverage) -> list[LostRow]:
     rows = []
-    for reason, tally in found.reasons.items():
-        of = "" if tally.uses == tally.sources else f" ({n_of(tally.sources, 'source')})"
-        rows.append((f"{tally.uses}{of}", REASONS[reason], STEPS[reason]))
+    for reason, tally in coverage.reasons.items():
+        is_same = tally.uses == tally.sources
+        number = str(tally.uses) if is_same else f"{tally.uses} ({n_of(tally.sources, 'source')})"
+        rows.append(LostRow(number, REASONS[reason], STEPS[reason]))
     return rows
 
 
-class Unread(NamedTuple):
+def counting_rule(coverage: Coverage) -> str:
+    """Explain what is counted, and which copies were judged."""
+    if not coverage.copies:
+        return COVERAGE["rule"]
+    kinds = [
+        f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
+        f"({n_of(n.sources, 'source')})"
+        for kind, n in coverage.copies.items()
+    ]
+    return f"{COVERAGE['rule']} Judged from {'; '.join(kinds)}."
+
+
+class UnreadGroup(NamedTuple):
     """Claims that could not be checked for the same reasons, with their ranks."""
 
     why: str
@@ -224,24 +222,25 @@ class Unread(NamedTuple):
     findings: Sequence[tuple[int, Finding]]
 
 
-def by_reason(findings: Iterable[tuple[int, Finding]]) -> list[Unread]:
-    """Group the claims that could not be checked, each with its rank, by the reasons."""
+def unread_groups(findings: Iterable[tuple[int, Finding]]) -> list[UnreadGroup]:
+    """Group the claims that could not be checked by the reasons, the largest group first.
+
+    Each claim comes with its rank. A claim with a reference in doubt is a finding of its own.
+    """
     groups: dict[tuple[Reason, ...], list[tuple[int, Finding]]] = {}
     for rank, finding in findings:
         if finding.label is Label.UNCHECKED and not finding.is_reference_in_doubt:
             outcomes = [result.outcome for result in finding.citations]
-            why = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
-            groups.setdefault(tuple(sorted(why)), []).append((rank, finding))
-    found = []
-    for reasons, unread in sorted(groups.items(), key=lambda group: -len(group[1])):
-        why_unread = "; ".join(REASONS[reason] for reason in reasons) or "no source is cited"
-        steps = "; ".join(dict.fromkeys(STEPS[reason] for reason in reasons))
-        found.append(Unread(why_unread, steps, unread))
-    return found
-
-
-def could_not_be_checked(why: Failed) -> str:
-    return f"it could not be checked: {why.detail}"
+            reasons = {outcome.reason for outcome in outcomes if isinstance(outcome, Unchecked)}
+            groups.setdefault(tuple(sorted(reasons)), []).append((rank, finding))
+    return [
+        UnreadGroup(
+            why="; ".join(REASONS[reason] for reason in reasons) or "no source is cited",
+            steps="; ".join(dict.fromkeys(STEPS[reason] for reason in reasons)),
+            findings=members,
+        )
+        for reasons, members in sorted(groups.items(), key=lambda group: -len(group[1]))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +287,10 @@ class Report(codec.JsonReport):
     created: Annotated[str, Doc("ISO timestamp, UTC")]
 
     @property
+    def results(self) -> list[CitationResult]:
+        return [result for finding in self.findings for result in finding.citations]
+
+    @property
     @written
     def complete(self) -> bool:
         """Whether every claim was judged and, if requested, uncited sentences were looked for."""
@@ -307,7 +310,7 @@ class Report(codec.JsonReport):
     def counts(self) -> Counts:
         """How many references, claims and verdicts."""
         labels = Counter(finding.label for finding in self.findings)
-        outcomes = [result.outcome for finding in self.findings for result in finding.citations]
+        outcomes = [result.outcome for result in self.results]
         reasons = Counter(o.reason for o in outcomes if isinstance(o, Unchecked))
         return Counts(
             references=self.n_references,
@@ -323,24 +326,167 @@ class Report(codec.JsonReport):
         )
 
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Return what writes fields of which one bad item must not cost the others."""
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "findings": lambda all_: [errors.shown(write, each) for each in all_],
-            "uncited": lambda all_: (
-                None if all_ is None else [errors.shown_uncited(write, each) for each in all_]
+            "findings": lambda findings: [errors.shown(write, finding) for finding in findings],
+            "uncited": lambda uncited: (
+                None
+                if uncited is None
+                else [errors.shown_uncited(write, sentence) for sentence in uncited]
             ),
         }
 
     def as_read(self) -> "Report":
         """Restore each claim's citations and language, which the JSON has elsewhere."""
         language = "" if is_read(self.language) else self.language
-        findings = [
-            replace(
-                f,
-                claim=replace(
-                    f.claim, citations=tuple(r.citation for r in f.citations), language=language
-                ),
-            )
-            for f in self.findings
-        ]
-        return replace(self, findings=tuple(findings))
+
+        def restored(finding: Finding) -> Finding:
+            citations = tuple(result.citation for result in finding.citations)
+            claim = replace(finding.claim, citations=citations, language=language)
+            return replace(finding, claim=claim)
+
+        return replace(self, findings=tuple(map(restored, self.findings)))
+
+
+def could_not_be_checked(why: Failed) -> str:
+    return f"it could not be checked: {why.detail}"
+
+
+# A row per citation, uncited claim and uncited sentence. Counting `citation_reached` gives the
+# coverage.
+COLUMNS = (
+    "rank claim_id section claim label score citation_id citation_title citation_url "
+    "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
+    "suggestion_url suggestion_title suggestion_score suggestion_quote "
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached "
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
+    "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
+    "support unchecked_because reference_status reference_notes"
+).split()
+Row = dict[str, str | float | None]  # a value for some of the columns
+
+
+def to_csv(report: Report) -> str:
+    return cells.csv_text(COLUMNS, rows(report))
+
+
+def rows(report: Report) -> Iterator[list[str | float | None]]:
+    """Yield the values of `COLUMNS`."""
+    for row in _table(report):
+        yield [row.get(column) for column in COLUMNS]
+
+
+def worst_to_csv(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
+    """Return the claims of these ranks in each report as one table, the lowest score first."""
+    table = [
+        {"article": report.title, **row}
+        for report, ranks in reports
+        for row in _table(report)
+        if row.get("rank") in ranks
+    ]
+    table.sort(key=lambda row: cast("float", row["score"]))
+    columns = ("article", *COLUMNS)
+    return cells.csv_text(columns, ([row.get(column) for column in columns] for row in table))
+
+
+def _table(report: Report) -> list[Row]:
+    table: list[Row] = []
+    for rank, finding in enumerate(report.findings, 1):
+        table += errors.shown(partial(_rows_of, report, rank), finding)
+    return table + [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+
+
+def _rows_of(report: Report, rank: int, finding: Finding) -> list[Row]:
+    support, opinion = finding.prob_supported, finding.opinion
+    row = _claim_values(finding) | {
+        "rank": rank,
+        "label": wording.LOOKS[finding.label].label,
+        "score": finding.score,
+        "support": None if support is None else cells.percent(support),
+        "missing": _words(finding.missing),
+        "verifiability": finding.verifiability and str(finding.verifiability),
+    }
+    if finding.label in FLAGS:
+        row["advice"] = report.advice
+    if isinstance(opinion, Failed):
+        row["second_opinion"] = f"none: {opinion.detail}"
+    elif opinion:
+        row["second_opinion"] = wording.VERDICTS[opinion.verdict]
+        row["second_opinion_model"] = opinion.model
+        row["decided_by"] = str(finding.decided_by)
+    return [row | _citation_values(result, finding) for result in finding.citations] or [row]
+
+
+def _citation_values(result: CitationResult, finding: Finding) -> Row:
+    citation, outcome, copy, changed = result.citation, result.outcome, result.copy, result.changed
+    row: Row = {
+        "citation_id": citation.citation_id,
+        "citation_title": citation.title,
+        "citation_url": citation.url,
+        "citation_label": wording.LOOKS[result.label].label,
+        "citation_missing": _words(result.missing),
+        "citation_reliability": _reliability(result.listing),
+        "citation_reached": str(stage_of(result, finding.label)),
+        "place": wording.where(result.place, result.label) or None,
+        "reference_status": str(result.work.status) if result.work else None,
+        "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
+    }
+    if isinstance(outcome, Unchecked):
+        row["unchecked_reason"] = str(outcome.reason)
+        row["unchecked_detail"] = outcome.detail
+        row["unchecked_because"] = REASONS[outcome.reason]
+    else:
+        row["citation_score"] = outcome.score
+        row["quote"] = outcome.quoted
+        row["reasons"] = "; ".join(outcome.reasons)
+    if copy:
+        row["copy"] = str(copy.kind)
+        row["copy_url"] = copy.file if copy.kind is CopyKind.OWN else copy.url
+        row["copy_date"] = copy.date
+        row["not_live"] = str(result.not_live.reason) if result.not_live else None
+    if copy and changed:
+        row["changed"] = wording.LOOKS[changed.label].label
+        row["changed_quote"] = changed.evidence.quoted
+    return row
+
+
+def _uncited_row(uncited: Uncited) -> Row:
+    return _claim_values(uncited) | {
+        "label": wording.NO_CITATION,
+        "reasons": "; ".join(uncited.reasons),
+        "citation_need": uncited.probability,
+    }
+
+
+def _claim_values(item: Finding | Uncited) -> Row:
+    excluded = (f"{exclusion.url} ({exclusion.bar})" for exclusion in item.excluded)
+    row: Row = {
+        "claim_id": item.claim.claim_id,
+        "section": " › ".join(item.claim.section),
+        "claim": item.claim.text,
+        "excluded": " | ".join(excluded) or None,
+    }
+    return row | _suggestion_values(item.suggestions[0]) if item.suggestions else row
+
+
+def _suggestion_values(suggestion: Suggestion) -> Row:
+    evidence = suggestion.evidence
+    return {
+        "suggestion_url": evidence.passage.url,
+        "suggestion_title": evidence.passage.title,
+        "suggestion_score": evidence.score,
+        "suggestion_quote": evidence.quoted,
+        "suggestion_reliability": _reliability(suggestion.listing),
+        "suggestion_place": wording.where(suggestion.place, Label.SUPPORTED) or None,
+        "suggestion_corpus": suggestion.corpus or None,
+    }
+
+
+def _reliability(listing: Listing | None) -> str | None:
+    return str(listing.reliability) if listing else None
+
+
+def _words(parts: Sequence[Part]) -> str | None:
+    return " | ".join(part.words for part in parts) or None

@@ -1,4 +1,4 @@
-"""The work list of many articles, riskiest first, as JSON, CSV and one HTML page.
+"""The reports of many articles in a folder, and their work-list as JSON, CSV and one HTML page.
 
 Risk is the expected number of claims that their sources do not support: the sum of 1 − P(supported)
 over the claims that could be checked.
@@ -8,16 +8,17 @@ import hashlib
 import heapq
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pincite import codec, durable, errors
 from pincite.errors import InputError
 from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
-from pincite.types import Article, Label, Reliability
+from pincite.types import Article, Failed, Label, Reliability
 from pincite.verbs.verify import render, wording
 from pincite.verbs.verify.report import (
     FLAGS,
@@ -28,13 +29,15 @@ from pincite.verbs.verify.report import (
     counting_rule,
     coverage_rows,
     lost_rows,
-    summed,
+    total,
+    worst_to_csv,
 )
 from pincite.wiki.addresses import Site
 from pincite.wiki.article import PageText
 
 FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
 NOTHING_CHECKED = "nothing could be checked"
+MAX_WORST = 200  # characters of the worst claim
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
 
@@ -58,8 +61,12 @@ class Row:
     stopped: bool = False  # before all its claims were judged
     coverage: Coverage | None = None  # None if nothing was checked
 
+    @property
+    def has_nothing_checked(self) -> bool:
+        return self.n_claims > 0 and self.n_checked == 0
 
-_COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "coverage")
+
+_COLUMNS = tuple(field.name for field in fields(Row) if field.name != "coverage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,13 @@ class WorkList:
 
     rows: tuple[Row, ...]
     n_articles: int  # requested; more than rows if the run was stopped
+
+    @classmethod
+    def of(cls, rows: Iterable[Row], n_articles: int) -> "WorkList":
+        def order(row: Row) -> tuple[bool, bool, float, str]:
+            return bool(row.problem), row.has_nothing_checked, -row.risk, row.title
+
+        return cls(tuple(sorted(rows, key=order)), n_articles)
 
     @property
     def n_done(self) -> int:
@@ -83,7 +97,7 @@ class WorkList:
 
     @property
     def coverage(self) -> Coverage:
-        return summed([row.coverage for row in self.rows if row.coverage])
+        return total([row.coverage for row in self.rows if row.coverage])
 
     @property
     def head(self) -> str:
@@ -93,33 +107,28 @@ class WorkList:
         return f"{self.n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
-def row_of(report: Report, name: str) -> Row:
+def row_of(report: Report, file: str) -> Row:
+    """Return the row of an article whose report is in `file`."""
     findings, labels = report.findings, report.counts.labels
-    checked = [f for f in findings if f.label is not Label.UNCHECKED]
-    listed = [r.listing for f in findings for r in f.citations if r.listing]
+    checked = [finding for finding in findings if finding.label is not Label.UNCHECKED]
+    ratings = [result.listing.reliability for result in report.results if result.listing]
+    has_fault = bool(checked) and checked[0].label is not Label.SUPPORTED
     return Row(
         title=report.title,
-        risk=round(sum(1 - (f.prob_supported or 0.0) for f in checked), 2),
+        risk=round(sum(1 - (finding.prob_supported or 0.0) for finding in checked), 2),
         n_claims=report.n_claims,
         n_checked=len(checked),
         n_flagged=sum(labels[label] for label in FLAGS),
         n_partly=labels[Label.PARTLY_SUPPORTED],
         n_uncited=None if report.uncited is None else len(report.uncited),
-        n_poor_sources=sum(listing.reliability in _POOR for listing in listed),
-        worst=checked[0].claim.text if checked and checked[0].label is not Label.SUPPORTED else "",
+        n_poor_sources=sum(rating in _POOR for rating in ratings),
+        worst=checked[0].claim.text if has_fault else "",
         revision_id=report.revision_id or "",
         url=report.url or "",
-        report=name,
+        report=file,
         stopped=not report.complete,
         coverage=report.coverage,
     )
-
-
-def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
-    def order(row: Row) -> tuple[bool, bool, float, str]:
-        return bool(row.problem), row.n_claims > 0 == row.n_checked, -row.risk, row.title
-
-    return WorkList(tuple(sorted(rows, key=order)), n_articles)
 
 
 def name_of(host: str, revision_id: str) -> str:
@@ -134,6 +143,14 @@ def name_in_file(file: Path, page: PageText | Article) -> str:
     return name_of(file.name.partition(".")[0], revision)
 
 
+class _Score(NamedTuple):
+    """The score of a claim, the name of its report, and its rank there."""
+
+    score: float
+    name: str
+    rank: int
+
+
 class ReportFolder:
     """The reports of many articles in a folder, with a work-list; resumes what is there."""
 
@@ -141,9 +158,11 @@ class ReportFolder:
         self, path: Path, is_current: Callable[[Report], bool], worst: float | None = None
     ) -> None:
         """`worst`: the share of the claims, those most likely to fail, to write to worst.csv."""
-        self.path, self._is_current, self._worst = path, is_current, worst
+        self.path = path
+        self._is_current = is_current
+        self._worst = worst
         self._rows: list[Row] = []
-        self._scores: list[tuple[float, str, int]] = []  # with the report and the rank in it
+        self._scores: list[_Score] = []
 
     @property
     def n_done(self) -> int:
@@ -163,29 +182,30 @@ class ReportFolder:
     def has_revision(self, site: Site, revision_id: str) -> bool:
         return self.has(name_of(site.host, revision_id))
 
-    def store(self, title: str, name: str, found: Report | str) -> None:
+    def store(self, title: str, name: str, outcome: Report | str) -> None:
         """Store an article's report and add it to the work-list, or add why there is none.
 
         Raises:
             KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
         """
-        if isinstance(found, str):
-            self.add_problem(title, found)
+        if isinstance(outcome, str):
+            self.add_problem(title, outcome)
             return
 
-        def write() -> None:
-            durable.write_text(self.path / f"{name}.html", render.to_html(found))
-            # Last, because it marks the article as done.
-            durable.write_text(self.path / f"{name}.json", found.to_json())
-            self._add(found, name)
+        def add_bug(why: Failed) -> None:
+            self.add_problem(title, could_not_be_checked(why))
 
-        if found.findings or not found.stopped:
+        if outcome.findings or not outcome.stopped:
             with durable.without_interrupt():
-                errors.attempted(
-                    write, lambda why: self.add_problem(title, could_not_be_checked(why))
-                )
-        if found.stopped:
+                errors.attempted(partial(self._write, name, outcome), add_bug)
+        if outcome.stopped:
             raise KeyboardInterrupt
+
+    def _write(self, name: str, report: Report) -> None:
+        durable.write_text(self.path / f"{name}.html", render.to_html(report))
+        # Last, because it marks the article as done.
+        durable.write_text(self.path / f"{name}.json", report.to_json())
+        self._add(report, name)
 
     def add_problem(self, title: str, why: str) -> None:
         self._rows.append(Row(title, problem=why))
@@ -193,64 +213,71 @@ class ReportFolder:
     def write_list(self, n_articles: int) -> WorkList:
         """Write the work-list of the reports so far, and the worst claims."""
         with durable.without_interrupt():
-            found = worklist(self._rows, n_articles)
-            for ending, text in (("json", to_json), ("csv", to_csv), ("html", to_html)):
-                durable.write_text(self.path / f"worklist.{ending}", text(found))
+            worklist = WorkList.of(self._rows, n_articles)
+            for ending, render_list in (("json", to_json), ("csv", to_csv), ("html", to_html)):
+                durable.write_text(self.path / f"worklist.{ending}", render_list(worklist))
             if self._worst:
                 self._write_worst(self._worst)
-        return found
+        return worklist
 
     def _add(self, report: Report, name: str) -> None:
         self._rows.append(row_of(report, f"{name}.html"))
-        if self._worst:
-            for rank, finding in enumerate(report.findings, 1):
-                if finding.score is not None:
-                    self._scores.append((finding.score, name, rank))
+        for rank, finding in enumerate(report.findings, 1):
+            if finding.score is not None:
+                self._scores.append(_Score(finding.score, name, rank))
 
     def _write_worst(self, share: float) -> None:
         ranks: dict[str, set[int]] = {}
         n_claims = math.ceil(share * len(self._scores))
-        for _, name, rank in heapq.nsmallest(n_claims, self._scores):
-            ranks.setdefault(name, set()).add(rank)
+        for worst in heapq.nsmallest(n_claims, self._scores):
+            ranks.setdefault(worst.name, set()).add(worst.rank)
         reports = ((Report.from_file(self.path / f"{name}.json"), ranks[name]) for name in ranks)
-        durable.write_text(self.path / "worst.csv", render.to_csv_of(reports))
+        durable.write_text(self.path / "worst.csv", worst_to_csv(reports))
 
 
-def to_json(found: WorkList) -> str:
-    counts = {"n_articles": found.n_articles, "n_failed": found.n_failed}
-    complete = found.n_done == found.n_articles
+def to_json(worklist: WorkList) -> str:
     return codec.to_json(
-        {"complete": complete, **counts, "coverage": found.coverage, "articles": found.rows}
+        {
+            "complete": worklist.n_done == worklist.n_articles,
+            "n_articles": worklist.n_articles,
+            "n_failed": worklist.n_failed,
+            "coverage": worklist.coverage,
+            "articles": worklist.rows,
+        }
     )
 
 
-def to_csv(found: WorkList) -> str:
-    rows = []
-    for row in found.rows:
-        uses = [tally.uses for tally in row.coverage.stages.values()] if row.coverage else []
-        counted = [row.coverage.references, *uses] if row.coverage else [None] * (1 + len(Stage))
-        rows.append([*_values(row).values(), *counted])
-    columns = [*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)]
-    return cells.csv_text(columns, rows)
+def to_csv(worklist: WorkList) -> str:
+    columns = (*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage))
+    return cells.csv_text(columns, map(_csv_row, worklist.rows))
 
 
-def to_html(found: WorkList) -> str:
-    shown = [
-        _values(row) | {"href": safe_link(row.url), "worst": cells.shortened(row.worst, 200)}
-        for row in found.rows
-    ]
+def _csv_row(row: Row) -> list[Any]:
+    values = list(_values(row).values())
+    if row.coverage is None:
+        return values + [None] * (1 + len(Stage))
+    uses = (tally.uses for tally in row.coverage.stages.values())
+    return [*values, row.coverage.references, *uses]
+
+
+def to_html(worklist: WorkList) -> str:
+    coverage = worklist.coverage
     return templates.page("worklist.html.j2").render(
-        rows=shown,
-        head=found.head,
-        stages=coverage_rows(found.coverage),
-        counted=f"{counting_rule(found.coverage)} Each article counts its own sources.",
-        lost=lost_rows(found.coverage),
-        waiting=found.coverage.waiting,
+        rows=[
+            _values(row)
+            | {"href": safe_link(row.url), "worst": cells.shortened(row.worst, MAX_WORST)}
+            for row in worklist.rows
+        ],
+        head=worklist.head,
+        stages=coverage_rows(coverage),
+        counted=f"{counting_rule(coverage)} Each article counts its own sources.",
+        lost=lost_rows(coverage),
+        waiting=coverage.waiting,
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
         flagged=FLAGGED,
         nothing=NOTHING_CHECKED,
-        uncited=found.looked_for_uncited,
+        uncited=worklist.looked_for_uncited,
         n_of=n_of,
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import options, shell
+from pincite.cli import extras, options
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.report.cells import one_line
@@ -55,7 +55,7 @@ def command() -> None:
 def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.recipe_in(recipe)
-    shell.require("train")
+    extras.require("train")
     from pincite_lab.training.verifier import train_verifier
 
     run = Run(recipe=wanted, **given)
@@ -82,7 +82,7 @@ def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
 @options.quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     """Export the trained MODEL to the folder OUT, for --verifier or a server."""
-    shell.require("train")
+    extras.require("train")
     from pincite_lab.training.export import export as write
 
     write(model, out, **given)
@@ -127,7 +127,7 @@ def learn(
     if undo:
         _print_result(_undo(config), as_json, quiet)
         return
-    shell.require("train")
+    extras.require("train")
     with options.progress(quiet) as display, options.resumable():
         result = _learn(files, guards, (base, threads), config, display)
     _print_result(result, as_json, quiet)

@@ -13,7 +13,7 @@ from pincite.notes import Language, said
 from pincite.report import cells
 from pincite.report.cells import REASONS
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
-from pincite.verbs.verify import render, wording
+from pincite.verbs.verify import wikitext, wording
 from pincite.verbs.verify.report import Report
 from pincite.wiki.suggest import Dates
 from pincite_server.identity import Reader
@@ -142,7 +142,7 @@ def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> Clai
             _suggested(each, dates, finding.claim.language) for each in finding.suggestions
         ],
         tags=finding.claim.tags,
-        tag=render.tag(finding, dates.today),
+        tag=wikitext.tag(finding, dates.today),
     )
 
 
@@ -175,5 +175,5 @@ def _suggested(suggestion: Suggestion, dates: Dates, language: str) -> Suggestio
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
         quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
-        reference=render.reference(suggestion, dates, language),
+        reference=wikitext.reference(suggestion, dates, language),
     )

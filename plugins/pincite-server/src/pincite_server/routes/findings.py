@@ -18,7 +18,7 @@ from pincite.library.private_copies import citation_keys
 from pincite.report import cells
 from pincite.text.hosts import host_of
 from pincite.types import CopyKind, Evidence, Finding, Unchecked
-from pincite.verbs.verify import render, wording
+from pincite.verbs.verify import render, wikitext, wording
 from pincite.verbs.verify.report import Report, Stage, stage_of
 from pincite.wiki.suggest import Dates
 from pincite_server import demo
@@ -192,9 +192,9 @@ def _board(
         "WHOLE": WHOLE,
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
         "reference": partial(
-            render.reference, dates=dates, language=opened.claim.language if opened else ""
+            wikitext.reference, dates=dates, language=opened.claim.language if opened else ""
         ),
-        "to_paste": partial(render.to_paste, dates=dates, wrong=wrong),
+        "to_paste": partial(wikitext.to_paste, dates=dates, wrong=wrong),
         "wrong": wrong,
     }
 

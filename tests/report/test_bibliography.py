@@ -102,11 +102,11 @@ def test_any_references_read_back_in_every_format(given: list[Reference]) -> Non
     csl = csl_read(bibliography.to_csl(given))
     assert [item.get("title", "") for item in csl] == titles
 
-    bibtex = bibtex_read(bibliography.to_bibtex(given))
-    assert [entry["key"] for entry in bibtex] == [item["id"] for item in csl]
-    assert len({entry["key"].lower() for entry in bibtex}) == len(given)
+    records = bibtex_read(bibliography.to_bibtex(given))
+    assert [entry["key"] for entry in records] == [item["id"] for item in csl]
+    assert len({entry["key"].lower() for entry in records}) == len(given)
     # bibtexparser trims what is no letter to Python's strip().
-    assert [without_latex(e.get("title", "")).strip() for e in bibtex] == [
+    assert [without_latex(e.get("title", "")).strip() for e in records] == [
         t.strip() for t in titles
     ]
 
@@ -126,7 +126,7 @@ def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     assert depth == 0
 
 
-@each_row("report/references/names")
+@each_row("report/bibliography/names")
 def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) -> None:
     found, _ = bibliography.parse_authors({"author": stated})
     if isinstance(names, str):
@@ -136,7 +136,7 @@ def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) ->
         assert found == names
 
 
-@each_row("report/references/capitals_are_protected")
+@each_row("report/bibliography/capitals_are_protected")
 def test_capitals_are_protected(title: str, written: str) -> None:
     assert bibliography.protected(title) == written
 

@@ -26,7 +26,7 @@ from pincite.verbs.verify.report import (
     coverage_of,
     lost_rows,
     stage_of,
-    summed,
+    total,
 )
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
@@ -90,7 +90,7 @@ def test_copies_are_counted_by_their_kind() -> None:
         (CopyKind.LIVE, Tally(2, 1)),
         (CopyKind.ARCHIVED, Tally(1, 1)),
     ]
-    assert summed([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
+    assert total([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
 
 
 @pytest.mark.parametrize("reason", Reason)
