@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner, Result
 
-from pincite.cli import cli, options, shell
+from pincite.cli import cli, options
 from pincite.documents.inputs import Parallel
 from pincite.errors import MissingExtra, install_command
 
@@ -53,7 +53,7 @@ def test_a_plugins_workers_do_bulk_work(
 
     point = SimpleNamespace(load=lambda: opened)
     monkeypatch.setattr(options, "entry_points", lambda group, name: [point])
-    monkeypatch.setattr(shell, "find_spec", lambda library: library)
+    monkeypatch.setattr(extras, "find_spec", lambda library: library)
     run(*SPREAD)
     run(*SPREAD, "--workers", "3")
     assert asked == [0, 3]
@@ -62,7 +62,7 @@ def test_a_plugins_workers_do_bulk_work(
 def test_workers_of_a_missing_plugin_are_an_extra_to_install(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shell, "find_spec", lambda library: None)
+    monkeypatch.setattr(extras, "find_spec", lambda library: None)
     with pytest.raises(MissingExtra, match=re.escape(install_command("ray"))):
         run(*SPREAD)
     assert not Path("other").exists()
