@@ -77,9 +77,11 @@ def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
 @each_row("text/tables/the_cells_that_a_claim_names_are_marked")
 def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -> None:
     quote = SHIPS.rsplit("\n", maxsplit=1)[-1]
-    (head, headers), (body, row) = mark_cells(claim, quote)
-    assert (head, [text for text, _ in headers]) == ("th", ["Ship", "Built", "Passengers", "Cars"])
-    assert (body, [text for text, is_marked in row if is_marked]) == ("td", cells)
+    head, row = mark_cells(claim, quote)
+    assert head.is_header
+    assert [cell.text for cell in head.cells] == ["Ship", "Built", "Passengers", "Cars"]
+    assert not row.is_header
+    assert [cell.text for cell in row.cells if cell.is_marked] == cells
     assert not mark_cells(claim, SHIPS)
 
 

@@ -301,7 +301,7 @@ def _in_cell(part: str, source: _Source) -> Witness | None:
         found = tables.other_value(lookup) if start >= 0 else None
         if found and _is_all_known(part, row, source) and not names.missing(part, source.page):
             span = Span(start, start + len(row.line))
-            return Witness(WitnessKind.VALUE, found[0].span.of(part), found[1], span)
+            return Witness(WitnessKind.VALUE, found.claimed.of(part), found.stated, span)
     return None
 
 
