@@ -422,7 +422,7 @@ def lacking(
     listed = tuple(quantities.with_hedge(claim, value) for value in absent[:MAX_NAMED])
     missing = names.missing(claim, source, stated.language)
     unnamed = [name for name in missing if name not in shown and name in own]
-    return listed, tuple(names.whole(claim, unnamed)[:MAX_NAMED])
+    return listed, tuple(names.full_names(claim, unnamed)[:MAX_NAMED])
 
 
 class LogitCache(CacheFile):

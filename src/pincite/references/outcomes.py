@@ -18,8 +18,7 @@ from pincite.notes import Note
 from pincite.references import catalogue, matching
 from pincite.references.catalogue import Lookup, Lookups, Notice, Unanswered, Work
 from pincite.references.matching import Authors, Likeness, titles
-from pincite.text.identifiers import doi_in, isbn13
-from pincite.text.names import ET_AL
+from pincite.text.identifiers import ET_AL, doi_in, isbn13
 from pincite.types import Article, Citation, Claim, Doc, Fault, FaultKind, WorkStatus, written
 
 Status = WorkStatus

@@ -19,7 +19,7 @@ from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.report import cells
 from pincite.report.cells import WORKS
-from pincite.text.names import ET_AL
+from pincite.text.identifiers import ET_AL
 from pincite.types import INLINE, Doc, written
 
 ORDER = list(Status)  # the worst first

@@ -20,8 +20,17 @@ from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text.hosts import without_folder
-from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
-from pincite.text.names import ET_AL, PARTICLES, is_group, people
+from pincite.text.identifiers import (
+    ET_AL,
+    NAME_PARTICLES,
+    doi_address,
+    doi_in,
+    doi_of_url,
+    is_group,
+    pmc_of_url,
+    pmid_of_url,
+    split_authors,
+)
 from pincite.types import Document
 
 # ── Authors ───────────────────────────────────────────────────────────────────────────────────────
@@ -45,7 +54,9 @@ def parse_authors(meta: Mapping[str, str]) -> tuple[list[CslName], bool]:
     """Parse the authors that the metadata names; also returns whether there are more ("et al.")."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
-    authors = [{"literal": each} if each in groups else csl_name(each) for each in people(stated)]
+    authors = [
+        {"literal": each} if each in groups else csl_name(each) for each in split_authors(stated)
+    ]
     return authors, bool(ET_AL.search(stated))
 
 
@@ -80,7 +91,7 @@ def csl_name(text: str) -> CslName:
         return _csl_name(match["family"], match["given"])
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = len(words) - 1
-    while start > 1 and words[start - 1] in PARTICLES:
+    while start > 1 and words[start - 1] in NAME_PARTICLES:
         start -= 1
     return _csl_name(" ".join(words[start:]), " ".join(words[:start]), suffix)
 

@@ -1,4 +1,4 @@
-"""Normalises ISBN, DOI and PMID so that they can be compared."""
+"""Identifies a cited work: by ISBN, DOI or PMID, else by its title and authors."""
 
 import re
 import unicodedata
@@ -35,6 +35,15 @@ _NAMED = {
     ),
 }
 _INITIALS = 3  # capitals, at most: "Ito MK" is the person also written "Mei K. Ito"
+ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
+NAME_PARTICLES = frozenset(
+    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
+)
+_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
+_GROUP_WORDS = frozenset(
+    "agency association center centre committee consortium department group institute ministry "
+    "network organisation organization society team trial university".split()
+)
 
 
 def isbn13(text: str) -> str | None:
@@ -161,6 +170,30 @@ def work_key(title: str, names: Sequence[str]) -> str | None:
         return None
     initials = len(name) > 1 and len(name[-1]) <= _INITIALS and name[-1].isupper()
     return f"{' '.join(called)}|{name[0 if initials else -1]}".casefold()
+
+
+def split_authors(stated: str) -> list[str]:
+    """Split a list of authors in any form, such as "Ida Holm, Per Berg and Li Wei", into names.
+
+    >>> split_authors("Holm, Ida; Berg, Per"), split_authors("Holm, Ida and Berg, Per")
+    (['Holm, Ida', 'Berg, Per'], ['Holm, Ida', 'Berg, Per'])
+    """
+    text = ET_AL.sub("", stated)
+    authors = text.split(";")
+    if len(authors) == 1 and not is_group(text):
+        authors = []
+        for part in _AND.split(text):
+            pieces = [piece.strip() for piece in part.strip(", ").split(",")]
+            # Commas separate names, or the parts of one: "Holm, Ida".
+            authors += pieces if all(" " in piece for piece in pieces) else [part]
+    return [name.strip() for name in authors if any(map(str.isalnum, name))]
+
+
+def is_group(author: str) -> bool:
+    """Whether an author is a group: "University", or lower-case words other than particles."""
+    words = re.findall(r"[^\W\d_]{2,}", author)
+    small = {word for word in words if word.islower()} - NAME_PARTICLES - {"and"}
+    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
 
 
 def _words(text: str) -> list[str]:

@@ -32,9 +32,8 @@ from pincite.retrieval import cascade, fusion
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
 from pincite.text.hosts import host_of
-from pincite.text.identifiers import work_key
+from pincite.text.identifiers import split_authors, work_key
 from pincite.text.languages import named
-from pincite.text.names import people
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
@@ -566,7 +565,7 @@ class VerifyPipeline:
             headline = meta.get(HEADLINE, document.title)
             sites = map(meta.get, ("journal", WEBSITE, "site", "publisher"))
             site = next(filter(None, sites), "")
-            authors = tuple(people(meta.get("authors") or meta.get("author") or ""))
+            authors = tuple(split_authors(meta.get("authors") or meta.get("author") or ""))
             works = _work_keys(headline, document.url, authors, site)
             if not cited.isdisjoint(document_keys(document) | works):
                 continue

@@ -11,7 +11,7 @@ from pincite.library.exclusions import LABELS as LISTED
 from pincite.notes import QUOTED, Note
 from pincite.report import cells
 from pincite.report.cells import Look, why_unchecked
-from pincite.text.names import whole
+from pincite.text.names import full_names
 from pincite.text.page_numbers import is_time
 from pincite.text.words import is_heading, names, sentences_of, stated, terms
 from pincite.types import (
@@ -470,7 +470,7 @@ def _whole(part: Part, claim: str) -> list[str]:
     beside = {*before.split(" ")[-2:-1], *after.split(" ")[1 if after[:1] == " " else 2 : 2]}
     if beside.isdisjoint(names(claim)):
         return [part.words]
-    return [name for name in whole(claim, [part.words]) if name != part.words]
+    return [name for name in full_names(claim, [part.words]) if name != part.words]
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
