@@ -13,7 +13,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.shell import PARTIAL
-from pincite.documents.dates import iso_date, stated_date
+from pincite.text.dates import iso_date, stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
 

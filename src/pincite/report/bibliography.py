@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote
 
 from pincite import errors
-from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.references import Retraction
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text.dates import iso_date, stated_date
 from pincite.text.hosts import without_folder
 from pincite.text.identifiers import (
     ET_AL,

@@ -22,10 +22,10 @@ from urllib.parse import quote, unquote, urlsplit
 from pincite.documents import body, read
 from pincite.documents.body import Format
 from pincite.documents.collection import Entry, Loader, Problem, Sources, loose_key
-from pincite.documents.dates import stated_date
 from pincite.errors import attempted
 from pincite.library.private_copies import citation_keys
 from pincite.report import cells
+from pincite.text.dates import stated_date
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, host_of, snapshot_at
 from pincite.text.identifiers import doi_in, doi_of, doi_of_url
 from pincite.types import (

@@ -18,7 +18,6 @@ from itertools import product, starmap
 from typing import Literal, NamedTuple
 
 from pincite import errors
-from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import aggregation, decide, references
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
@@ -31,6 +30,7 @@ from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, fusion
 from pincite.text import quantities, tables
 from pincite.text.clauses import clauses
+from pincite.text.dates import stated_date
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import split_authors, work_key
 from pincite.text.languages import named
