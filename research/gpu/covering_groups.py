@@ -43,9 +43,9 @@ def without(evidence: str, spans: Sequence[Span]) -> str:
 
 def lacking_one(claim: str, text: str) -> str | None:
     """Return the text without the sentence that alone has most of the claim, if it has LEAST."""
-    terms = words.terms(claim)
+    terms = words.weighted_terms(claim)
     spans = [span for span, _ in sentences_of(text, "en")]
-    stated = [set(words.stated(terms, span.of(text))) for span in spans]
+    stated = [set(words.stated_terms(terms, span.of(text))) for span in spans]
     alone = [
         sum(terms[t] for t in own - set().union(*stated[:i], *stated[i + 1 :]))
         for i, own in enumerate(stated)

@@ -122,17 +122,17 @@ def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
 def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
     """Return one text of the sentences of a page that together cover most of a claim.
 
-    Greedy: the sentence that adds most by the weights of `words.terms` comes next, with the one
-    before if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
+    Greedy: the sentence that adds most by `words.weighted_terms` comes next, with the one before
+    if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
     shares anything.
 
     Args:
         claim: a sentence.
         passages: of the page, with its text.
     """
-    page, weights = passages[0].page, dict(words.terms(claim))
+    page, weights = passages[0].page, dict(words.weighted_terms(claim))
     units = sentences_of(page, passages[0].language)
-    shared = [words.stated(weights, span.of(page)) for span, _ in units]
+    shared = [words.stated_terms(weights, span.of(page)) for span, _ in units]
     chosen, left = set[int](), COVERING_WORDS
     todo = {i for i, stated in enumerate(shared) if stated}
     if todo and sum(n for _, n in units) <= left:

@@ -13,7 +13,7 @@ from pincite.report import cells
 from pincite.report.cells import Look, why_unchecked
 from pincite.text.names import full_names
 from pincite.text.page_numbers import is_time
-from pincite.text.words import is_heading, names, sentences_of, stated, terms
+from pincite.text.words import is_heading, names, sentences_of, stated_terms, weighted_terms
 from pincite.types import (
     Basis,
     Citation,
@@ -426,9 +426,10 @@ def also_read(evidence: Evidence, claim: str) -> list[str]:
     text, quote, found = evidence.passage.text, evidence.quote, list[str]()
     if not (evidence.passage.pieces and quote and evidence.prob_supported >= decide.THRESHOLD):
         return found
-    lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
+    wanted = weighted_terms(claim)
+    lacking = wanted.keys() - stated_terms(wanted, evidence.quoted)
     for span in sentences_of(text):
-        sentence, said = span.of(text), stated(lacking, span.of(text))
+        sentence, said = span.of(text), stated_terms(lacking, span.of(text))
         is_title = sentence == evidence.passage.title or is_heading(text, span)
         if said and not (is_title or span.overlaps(quote)):
             found.append(sentence)
