@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from pincite.text import LEXICON
 from pincite.text.figures import MONTH_NUMBERS, MONTHS, ORDINALS, TENTHS, number_in_words
 from pincite.types import Span
 
@@ -65,27 +66,10 @@ def _may_meet(one: Range | None, other: Range | None) -> bool:
     return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
 
 
-# Month names whose first three letters differ from English. Polish and Russian names are in the
-# genitive, as in dates.
+# Of languages other than English: 1 for "enero" and "ene".
 _OTHER_MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            "ene enero gen gennaio sty stycznia янв января",
-            "fév févr février fev fevereiro lut lutego фев февр февраля",
-            "mär märz mrt maart мар марта",
-            "avr avril abr abril kwi kwietnia апр апреля",
-            "mai maggio mayo maio mei maja мая май",
-            "juin giu giugno czerwca июн июня",
-            "juil juillet lug luglio lipca июл июля",
-            "août aout agosto sierpnia авг августа",
-            "sett settembre setembro wrz września сен сент сентября",
-            "okt oktober ott ottobre outubro paź października окт октября",
-            "lis listopada ноя нояб ноября",
-            "déc décembre dez dezember dezembro dic diciembre dicembre gru grudnia дек декабря",
-        ),
-        1,
-    )
+    for number, names in enumerate(LEXICON["months"].values(), 1)
     for name in names.split()
 }
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
