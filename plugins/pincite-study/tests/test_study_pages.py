@@ -19,7 +19,8 @@ from pincite_server.identity import Role
 from pincite_server.jobs import Status
 from pincite_server.site import Site
 from pincite_study import rating
-from pincite_study.items import Item, shown
+from pincite_study.blinding import blind
+from pincite_study.items import Item
 from pincite_study.studies import StudyStore
 
 
@@ -37,7 +38,7 @@ def html_of(found: Item, *, baseline_first: bool) -> str:
         "added": [],
         "text_of": lambda name: "",
     }
-    seen = shown(found, baseline_first)
+    seen = blind(found, baseline_first)
     return rendering.rendered("rate.html", "en", seen=seen, **values)
 
 

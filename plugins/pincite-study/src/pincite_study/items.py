@@ -13,11 +13,9 @@ Answers: to one question, the one in the first report of `ask` and the one in an
 import hashlib
 import math
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pincite import codec
 from pincite.errors import InputError
@@ -109,9 +107,7 @@ class Gathered:
         )
 
 
-def gathered(
-    report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0
-) -> Gathered:
+def gather(report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0) -> Gathered:
     """What of a report can be rated.
 
     Nothing that was read in somebody's own copy: raters may see a quote of it only, and would
@@ -137,7 +133,7 @@ def gathered(
     )
 
 
-def sampled(
+def draw_sample(
     items: Iterable[Item],
     how: Sample,
     n: int | None,
@@ -330,89 +326,3 @@ def documents_beside(jobs: JobStore, job_id: str) -> DocumentOf:
         return Document(**kept) if kept else None
 
     return document_of
-
-
-# ── What a rater is shown ────────────────────────────────────────────────────────────────────────
-
-# Two sources that differ in what they say and in nothing else: no title, site, date, score or
-# verdict. Addresses in the texts are hidden; a quote is marked, and a whole text offered, only
-# where both sides have one.
-HIDDEN = "[address]"
-_ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,9}://|\bwww\.)[^\s<>\"“”]+|\S+@[\w-]+\.\S+", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A text in three pieces; `mark` is empty where nothing is marked."""
-
-    head: str
-    mark: str
-    tail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two."""
-
-    passage: Marked
-    text: Marked | None  # around the passage, with the passage marked
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An item as a rater sees it."""
-
-    article: str
-    section: tuple[str, ...]
-    before: str
-    claim: str
-    a: Side
-    b: Side
-
-
-def shown(item: Item, baseline_first: bool) -> Shown:
-    """The item with its sides in this order."""
-    sides = (item.baseline, item.tested)
-    a, b = sides if baseline_first else sides[::-1]
-    hosts = _hosts(sides)
-    quoted, texts = all(s.quote for s in sides), all(s.text for s in sides)
-    return Shown(
-        item.article,
-        item.section,
-        item.before,
-        item.claim,
-        _side(a, hosts, quoted=quoted, text=texts),
-        _side(b, hosts, quoted=quoted, text=texts),
-    )
-
-
-def _side(source: Source, hosts: Sequence[str], *, quoted: bool, text: bool) -> Side:
-    passage = source.passage
-    start, end = source.quote if quoted and source.quote else (len(passage), len(passage))
-    marked = (passage[:start], passage[start:end], passage[end:])
-    around = None
-    if text:
-        stop = source.start + len(passage)
-        pieces = (source.text[: source.start], passage, source.text[stop:])
-        around = Marked(*(_mask(piece, hosts) for piece in pieces))
-    return Side(Marked(*(_mask(piece, hosts) for piece in marked)), around)
-
-
-def _mask(text: str, hosts: Sequence[str]) -> str:
-    text = _ADDRESS.sub(HIDDEN, text)
-    for host in hosts:
-        text = re.sub(rf"\b{re.escape(host)}\b(?:/\S*)?", HIDDEN, text, flags=re.IGNORECASE)
-    return text
-
-
-def _hosts(sources: Sequence[Source]) -> list[str]:
-    """Names of both sites, the longest first; each with and without its www."""
-    found = set()
-    for source in sources:
-        try:
-            host = (urlsplit(source.url).hostname or "").removeprefix("www.")
-        except ValueError:
-            continue
-        if "." in host:
-            found.add(host)
-    return sorted(found, key=lambda host: (-len(host), host))

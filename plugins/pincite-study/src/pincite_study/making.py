@@ -15,7 +15,7 @@ from pincite_server.database import Database
 from pincite_server.identity import LOCAL
 from pincite_server.jobs import JobStore
 from pincite_server.settings import load
-from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite_study.items import DocumentOf, Sample, documents_beside, draw_sample
 from pincite_study.preferences import Comparison
 from pincite_study.studies import (
     CONSENTS,
@@ -23,8 +23,8 @@ from pincite_study.studies import (
     Study,
     StudyStore,
     default_sample,
-    planned,
-    planned_answers,
+    plan_answers,
+    plan_reports,
 )
 
 
@@ -64,7 +64,7 @@ class Stores:
 
 
 @contextmanager
-def opened(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
+def open_stores(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
     """The stores of the server with these settings; its tables are made if they are not there."""
     settings = load(given, config)
     database = Database(settings.database_url)
@@ -75,7 +75,7 @@ def opened(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]
         database.close()
 
 
-def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
+def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
     """A study of files or jobs.
 
     Raises:
@@ -86,8 +86,8 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
     plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
     if how.compare == "answers":
         named = [(Path(result).stem, _answers(stores, result)) for result in results]
-        plan, items = planned_answers(plan, named)
-        chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare)
+        plan, items = plan_answers(plan, named)
+        chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare)
         return stores.studies.create(LOCAL, plan, chosen)
     titles: list[str] = []
 
@@ -99,8 +99,8 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
 
     with ExitStack() as stack:
         places = _Places(how, stack)
-        plan, items = planned(plan, reports())
-    chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
+        plan, items = plan_reports(plan, reports())
+    chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
     plan = replace(plan, name=how.name or titles[0] or "Untitled")
     return stores.studies.create(LOCAL, plan, chosen)
 

@@ -20,7 +20,7 @@ from pincite_study.items import (
     Item,
     Sample,
     answers_of,
-    gathered,
+    gather,
     item_of,
 )
 from pincite_study.preferences import (
@@ -30,15 +30,8 @@ from pincite_study.preferences import (
     Rating,
     Side,
 )
-from pincite_study.rating import (
-    Answer,
-    choice_of,
-    shown_as,
-    studies,
-    study_items,
-    study_raters,
-    study_ratings,
-)
+from pincite_study.rating import Answer, choice_of, shown_as
+from pincite_study.tables import studies, study_items, study_raters, study_ratings
 
 MAX_PER_ITEM = 100
 MAX_SEED = 2**53  # what JSON keeps exactly
@@ -78,18 +71,18 @@ class Plan:
     n_one_passage: int = 0
 
 
-def planned(
+def plan_reports(
     plan: Plan, reports: Iterable[tuple[Report, DocumentOf]]
 ) -> tuple[Plan, tuple[Item, ...]]:
     """What of reports such a study may ask, and the plan with how much of them it cannot."""
     found = Gathered()
     for report, document_of in reports:
-        found += gathered(report, document_of, plan.compare, plan.seed)
+        found += gather(report, document_of, plan.compare, plan.seed)
     plan = replace(plan, n_without_text=found.n_without_text, n_one_passage=found.n_one_passage)
     return plan, found.items
 
 
-def planned_answers(
+def plan_answers(
     plan: Plan, reports: Sequence[tuple[str, AnswerReport]]
 ) -> tuple[Plan, tuple[Item, ...]]:
     """Like `planned`, for reports of `ask` by name; see `items.answers_of`."""

@@ -18,7 +18,7 @@ from pincite_server.rendering import language_of, page, translations
 from pincite_server.requests import Body
 from pincite_server.routing import Router
 from pincite_server.site import Stores
-from pincite_study.items import shown
+from pincite_study.blinding import blind
 from pincite_study.preferences import AMOUNTS, PAIRS, Amount, Comparison
 from pincite_study.rating import (
     ANSWERS,
@@ -178,7 +178,7 @@ def task_page(request: Request, visit: Visiting, position: Position, site: Store
         place=visit.link,
         position=position,
         said=task.said,
-        seen=shown(task.item, task.baseline_first),
+        seen=blind(task.item, task.baseline_first),
         words=_words(request, visit.study.compare),
     )
 

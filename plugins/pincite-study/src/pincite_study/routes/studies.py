@@ -19,9 +19,17 @@ from pincite_server.routes.jobs import readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
 from pincite_study import report as study_report
-from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite_study.items import DocumentOf, Sample, documents_beside, draw_sample
 from pincite_study.routes.rating import STUDY, RaterAccount, Researcher
-from pincite_study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore, planned
+from pincite_study.studies import (
+    CONSENT,
+    MAX_PER_ITEM,
+    MAX_SEED,
+    Plan,
+    Study,
+    StudyStore,
+    plan_reports,
+)
 
 MAX_ITEMS = 10_000
 ROWS = 200
@@ -66,8 +74,8 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
     body = forms.validate(NewStudy, values)
     plan = Plan(body.name, body.consent, body.sample, body.per_item, body.seed, body.compare)
     try:
-        plan, items = planned(plan, (_report(site, job_id, who) for job_id in body.job))
-        chosen = sampled(items, plan.sample, body.n, plan.seed, plan.compare)
+        plan, items = plan_reports(plan, (_report(site, job_id, who) for job_id in body.job))
+        chosen = draw_sample(items, plan.sample, body.n, plan.seed, plan.compare)
     except InputError as error:
         raise Problem(422, "nothing_to_rate", str(error)) from error
     made = StudyStore(site.database).create(who.account_id, plan, chosen)
@@ -87,7 +95,7 @@ def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTM
         study=study,
         invitation=f"{base_of(request, site)}/studies/{study.token}",
         report=counted,
-        **study_report.named(counted, translated),
+        **study_report.template_names(counted, translated),
     )
 
 
