@@ -35,10 +35,10 @@ NAMES = {  # by the language of the reader
 _SAMPLE = 1_000  # characters of a text by which its language is identified
 _LEAST_SHARE = 0.3  # of a text's letters, for a script other than Latin: Japanese names companies
 _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
-# Words that a language needs: a number, a share of the text's, and a multiple of those of the expected
-# language. Of 112,000 English claims and passages (claims/train and dev), 24 are taken for another
-# language: tables of foreign teams. Of 1,247 claims in seven other Latin languages (multilingual),
-# 96 % are identified, and 0.6 % are taken for a third.
+# The words that a language needs: in number, as a share of the text's, and for each word of the one
+# that is expected. Of 112,000 English claims and passages (claims/train and dev), 24 are taken for
+# another language: tables of foreign teams. Of 1,247 claims in seven other Latin languages
+# (multilingual), 96 % are identified, and 0.6 % are taken for a third.
 _LEAST, _LEAST_OF_WORDS, _RATIO = 2.0, 0.05, 2.0
 # Number and share of words that no other list has, from which the others are not looked up.
 _LEAST_OWN, _SHARE_OF_OWN = 4, 0.08
