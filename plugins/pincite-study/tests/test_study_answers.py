@@ -18,7 +18,7 @@ from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, S
 from pincite_study.blinding import blind
 from pincite_study.items import NO_ANSWER, Item, answers_of, draw_sample
 from pincite_study.preferences import Rating, summary
-from pincite_study.studies import CONSENT, CONSENTS
+from pincite_study.studies import CONSENTS
 
 BRIDGE = "Does the Varde bridge carry trams?"
 MILL = "Did the mill at Lunde burn?"
@@ -96,7 +96,7 @@ def test_every_other_report_has_a_row_of_its_own() -> None:
 
 
 def test_consent_names_what_is_compared() -> None:
-    assert CONSENTS["passages"] == CONSENT
+    assert CONSENTS["passages"] == CONSENTS["citations"]
     assert "statement" not in CONSENTS["answers"]
 
 

@@ -61,7 +61,7 @@ class Item:
 
     @property
     def score(self) -> float:
-        """That the verifier gave the article's citation."""
+        """The verifier's log-odds for the article's citation."""
         cited = self.baseline if self.compare == "citations" else self.tested
         assert cited.score is not None
         return cited.score
@@ -110,15 +110,9 @@ class Gathered:
 def gather(report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0) -> Gathered:
     """What of a report can be rated.
 
-    Nothing that was read in somebody's own copy: raters may see a quote of it only, and would
-    compare that with a whole passage.
-
-    Args:
-        report: of `verify`.
-        document_of: where whole texts are.
-        compare: citations: the claims whose citation was checked and that have a suggestion;
-            passages: every checked citation.
-        seed: of the random passages.
+    Of citations, the claims whose citation was checked and that have a suggestion; of passages,
+    every checked citation. Nothing that was read in a user's own copy: raters may see only a quote
+    of it, and would compare that with a whole passage. `seed` draws the random passages.
     """
     if compare == "citations":
         return Gathered(tuple(_citations(report, document_of)))
@@ -142,7 +136,7 @@ def draw_sample(
     *,
     worst: float = 0.0,
 ) -> list[Item]:
-    """At most `n` of them, all without; what several reports have counts once.
+    """Return `n` of the items, or all; what several reports have counts once.
 
     low-scores: those whose citation the verifier thinks more likely to fail than not (log-odds
     below 0, as SIDE's study with editors), the lowest first. random: any, by the seed. `worst`:
@@ -188,10 +182,7 @@ def _key(item: Item) -> tuple[str, ...]:
 
 
 def answers_of(reports: Sequence[tuple[str, AnswerReport]]) -> Gathered:
-    """Items that compare the answers of the first report with those of each other one.
-
-    Args:
-        reports: at least two, with the name of the model or settings that each is of.
+    """Items that compare the answers of the first report with those of each other one, by name.
 
     Raises:
         InputError: there is one report only, or two have the same name.
@@ -204,34 +195,33 @@ def answers_of(reports: Sequence[tuple[str, AnswerReport]]) -> Gathered:
         )
     (first_name, first), *others = reports
     by_question = {answer.question: answer for answer in first.answers}
-    found = Gathered()
-    for name, report in others:
-        for answer in report.answers:
-            known = by_question.get(answer.question)
-            if known is None:
-                found += Gathered(n_without_text=1)
-                continue
-            sides = (_answer(first_name, known), _answer(name, answer))
-            if sides[0].passage == sides[1].passage:
-                found += Gathered(n_one_passage=1)
-                continue
-            question = whole(answer.question)
-            claim_id = f"q{hashlib.sha256(question.encode()).hexdigest()[:12]}"
-            found += Gathered(
-                (Item(claim_id, "", "", (), "", question, *sides, compare="answers"),)
-            )
-    return found
+    pairs = ((name, answer) for name, report in others for answer in report.answers)
+    gathered = Gathered()
+    for name, answer in pairs:
+        if answer.question not in by_question:
+            gathered += Gathered(n_without_text=1)
+            continue
+        baseline = _answer(first_name, by_question[answer.question])
+        tested = _answer(name, answer)
+        if baseline.passage == tested.passage:
+            gathered += Gathered(n_one_passage=1)
+            continue
+        question = whole(answer.question)
+        claim_id = f"q{hashlib.sha256(question.encode()).hexdigest()[:12]}"
+        item = Item(claim_id, "", "", (), "", question, baseline, tested, compare="answers")
+        gathered += Gathered((item,))
+    return gathered
 
 
 def _answer(name: str, answer: Answer) -> Source:
     """A whole answer as raters see it, with the titles of the references that it cites."""
-    cited = {verdict.number for each in answer.sentences for verdict in each.verdicts}
-    listed = [
-        f"[{each.number}] {each.document.title or each.ref_id}"
-        for each in answer.references
-        if each.number in cited
+    cited = {verdict.number for sentence in answer.sentences for verdict in sentence.verdicts}
+    titles = [
+        f"[{reference.number}] {reference.document.title or reference.ref_id}"
+        for reference in answer.references
+        if reference.number in cited
     ]
-    text = "\n".join([answer.text or NO_ANSWER, *([""] if listed else []), *listed])
+    text = "\n".join([answer.text or NO_ANSWER, *(["", *titles] if titles else [])])
     best = answer.searched.best
     return Source("", whole(name), 0.0 if best is None else best, whole(text), None, "", 0)
 
@@ -244,7 +234,7 @@ def _citations(report: Report, document_of: DocumentOf) -> Iterator[Item]:
         evidence = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
         if not evidence or not finding.suggestions:
             continue
-        best = max(evidence, key=lambda each: each.score)
+        best = max(evidence, key=lambda checked: checked.score)
         if own_digest(best.passage.url) is None:
             suggested = finding.suggestions[0].evidence
             sides = (_source(best, document_of), _source(suggested, document_of))

@@ -1,4 +1,4 @@
-"""What `pincite study` does with a server's database, from outside the server."""
+"""Creates studies for `pincite study`, in the database of a server that need not run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -30,13 +30,13 @@ from pincite_study.studies import (
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """How a study is made of results."""
+    """The options of `pincite study create`."""
 
     name: str | None = None  # None: as the first article
     compare: Comparison = "citations"
     sample: Sample | None = None  # None: low scores; of answers, any
     n: int | None = None  # items at most; None: all
-    worst: float | None = None  # share of the items with the lowest scores; None: see `sampled`
+    worst: float | None = None  # share of the items with the lowest scores; None: see `draw_sample`
     per_item: int = 3
     seed: int = 0
     consent: Path | None = None  # None: the text that is shipped
@@ -46,26 +46,22 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """What of a server's database studies need."""
+    """The parts of a server's database that studies need."""
 
     studies: StudyStore
     jobs: JobStore
 
     def study(self, study_id: str) -> Study:
-        """A study.
-
-        Raises:
-            InputError: there is none with this id.
-        """
-        found = self.studies.get(study_id)
-        if found is None:
+        """Return a study by its id; raise InputError if there is none."""
+        study = self.studies.get(study_id)
+        if study is None:
             raise InputError(f"There is no study {study_id!r}. List them: pincite study list")
-        return found
+        return study
 
 
 @contextmanager
 def open_stores(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
-    """The stores of the server with these settings; its tables are made if they are not there."""
+    """Open the stores of the server with these settings, and create missing tables."""
     settings = load(given, config)
     database = Database(settings.database_url)
     try:
@@ -76,11 +72,7 @@ def open_stores(given: Mapping[str, object], config: Path | None) -> Iterator[St
 
 
 def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
-    """A study of files or jobs.
-
-    Raises:
-        InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
-    """
+    """Create a study of files or jobs; raise InputError if they have nothing that can be rated."""
     consent = text_of(how.consent) if how.consent else CONSENTS[how.compare]
     sample = how.sample or default_sample(how.compare)
     plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
@@ -140,24 +132,17 @@ class _Places:
         )
 
     def document_of(self, report: Report) -> DocumentOf:
-        """By document id; a document whose text is another by now has another id."""
-        found: dict[str, Document] = {}
-        cited = [r for finding in report.findings for r in finding.citations]
-        for result in cited:
-            document = self._cited(result)
-            if document:
-                found[document.doc_id] = document
+        """Find documents by id; one whose text has changed has another id."""
+        cited = [self._cited(r) for finding in report.findings for r in finding.citations]
         urls = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
-        for document in self._corpus.get(urls) if self._corpus else ():
-            if document:
-                found[document.doc_id] = document
-        return found.get
+        suggested = self._corpus.get(urls) if self._corpus else ()
+        return {document.doc_id: document for document in (*cited, *suggested) if document}.get
 
     def _cited(self, result: CitationResult) -> Document | None:
         if self._sources is None or not isinstance(result.outcome, Evidence):
             return None
-        found = self._sources.get(result.citation.url or result.outcome.passage.url)
-        return found if isinstance(found, Document) else None
+        document = self._sources.get(result.citation.url or result.outcome.passage.url)
+        return document if isinstance(document, Document) else None
 
 
 def text_of(path: Path) -> str:

@@ -1,6 +1,6 @@
 """What raters of a blind study preferred, and how sure that is.
 
-After the evaluation of SIDE (Petroni et al., "Improving Wikipedia verifiability with AI", Nature
+The evaluation is that of SIDE (Petroni et al., "Improving Wikipedia verifiability with AI", Nature
 Machine Intelligence 5 (2023), figures 3 and 4): preferences and majorities over items, bucketed by
 the verifier's score, agreement between raters, a sign test. Pure functions over records.
 """
@@ -104,13 +104,8 @@ def summary(
     """Everything as JSON values; shares with 95 % Wilson intervals, numbers to four digits.
 
     A majority is more than half of an item's answers. Majorities and Fleiss' κ are taken over the
-    items that have at least `per_item` ratings: κ over the first `per_item` of each.
-
-    Args:
-        items: of the study, also those that nobody rated.
-        ratings: in the order in which they were given.
-        per_item: ratings that an item was to get.
-        compare: what was compared; the sides have its names (`PAIRS`).
+    items that have at least `per_item` ratings: κ over the first `per_item` of each. The items are
+    all of the study, and the ratings in the order in which they were given.
     """
     pair = PAIRS[compare]
     by_item: dict[int, list[Rating]] = defaultdict(list)

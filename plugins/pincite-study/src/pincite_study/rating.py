@@ -1,8 +1,8 @@
-"""What raters do: take part, get items, answer, change their answers, end, and be forgotten.
+"""What raters do: join, get items, answer, change their answers, finish, and be forgotten.
 
-An item goes to whoever asks next among those that were rated least. While somebody looks at it
-their place is kept for a while; then another rater may have it, and the first may still answer.
-Everything that gives out an item holds the study's row, so two raters never get one place.
+A rater gets one of the items that were rated least. Its place is reserved while they look at it;
+after half an hour another rater may get it, and the first may still answer. Whatever assigns an
+item locks the study's row, so two raters never get one place.
 """
 
 import hashlib
@@ -30,16 +30,16 @@ MAX_SECONDS = 900.0  # of one item that count: whoever takes longer went away
 
 
 class Ended(PinciteError):
-    """The study is closed, or the rater has finished: nothing is changed any more."""
+    """The study is closed, or the rater has finished: no answer may change."""
 
 
 class Full(PinciteError):
-    """As many have joined by the link as may."""
+    """No more raters may join by the link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Somebody who takes part."""
+    """A participant of a study."""
 
     rater_id: str
     study_id: str
@@ -50,7 +50,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a rater says of an item."""
+    """A rater's answer about an item."""
 
     answer: Answer
     evidence_a: Amount | None = None
@@ -59,7 +59,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An item in a rater's hands."""
+    """An item that a rater was given."""
 
     position: int
     number: int  # of the item; never shown
@@ -101,9 +101,7 @@ class RatingStore:
         self._db = database
 
     def join(self, study_id: str, account_id: str | None = None) -> tuple[Rater, str]:
-        """A rater who has agreed to take part, and the key by which they are known from now on.
-
-        An account that has joined before is the same rater again, with a new key.
+        """Return a new rater and their key; an account that has joined before gets a new key.
 
         Raises:
             Ended: the study is closed, or not there.
@@ -140,7 +138,7 @@ class RatingStore:
         return Rater(row["rater_id"], study_id, last + 1, row["agreed"], None), key
 
     def rater(self, study_id: str, key: str) -> Rater | None:
-        """Who holds a key; None: nobody in this study."""
+        """Return the rater of a study who holds a key."""
         wanted = sa.select(study_raters).where(
             study_raters.c.key_hash == _hash(key), study_raters.c.study_id == study_id
         )
@@ -149,11 +147,7 @@ class RatingStore:
         return _rater(row) if row else None
 
     def next(self, rater: Rater) -> Task | None:
-        """The item that is open, else a new one; None: there is none left for this rater.
-
-        Raises:
-            Ended: no more answers are taken.
-        """
+        """Return the rater's open item, else a new one; None if none is left. Raises `Ended`."""
         with self._db.writing() as db:
             study = self._open(db, rater)
             position = db.execute(
@@ -166,22 +160,15 @@ class RatingStore:
             return self._opened(db, rater, position) if position is not None else None
 
     def at(self, rater: Rater, position: int) -> Task | None:
-        """An item that was given before, to be looked at again; None: there is none there."""
+        """Return the rater's item at a position, to be shown again."""
         with self._db.writing() as db:
             return self._opened(db, rater, position)
 
     def answer(self, rater: Rater, position: int, said: Answered, seconds: float | None) -> bool:
-        """Keep an answer, the first or another one; whether there is such an item.
+        """Store or replace the answer to the rater's item at a position; False if there is none.
 
-        Args:
-            rater: who answers.
-            position: of the item among theirs.
-            said: what.
-            seconds: that the item was visible; None: not measured, the time since it was opened.
-                More than that time, or than `MAX_SECONDS` together, does not count.
-
-        Raises:
-            Ended: no more answers are taken.
+        `seconds` that the item was visible count up to the time since it was opened, which is the
+        default, and up to MAX_SECONDS together. Raises `Ended`.
         """
         at = now()
         theirs = _theirs(rater, position)
@@ -207,7 +194,7 @@ class RatingStore:
             return True
 
     def tasks(self, rater: Rater) -> list[Task]:
-        """All that a rater has answered, in their order."""
+        """Return the items that a rater has answered, in their order."""
         wanted = _TASKS.where(
             study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_not(None)
         ).order_by(study_ratings.c.position)
@@ -215,7 +202,7 @@ class RatingStore:
             return [_task(row) for row in db.execute(wanted)]
 
     def finish(self, rater: Rater) -> None:
-        """From now on the rater changes nothing, and may be told which side was which."""
+        """End a rater's part: no answer may change, and the sides may be told."""
         with self._db.writing() as db:
             self._held(db, rater.study_id)
             mine = study_ratings.c.rater_id == rater.rater_id
@@ -224,7 +211,7 @@ class RatingStore:
             db.execute(study_raters.update().where(this).values(finished=now()))
 
     def forget(self, rater: Rater) -> None:
-        """Delete a rater and everything that they answered."""
+        """Delete a rater and all their answers."""
         with self._db.writing() as db:
             db.execute(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
 
@@ -265,7 +252,7 @@ class RatingStore:
         if not left:
             return None
         chance = {number: _chance("item", study.seed, rater.number, number) for number in left}
-        number = min(left, key=lambda each: (counts.get(each, 0), chance[each]))
+        number = min(left, key=lambda item: (counts.get(item, 0), chance[item]))
         row = {
             "rater_id": rater.rater_id,
             "position": len(own) + 1,

@@ -1,11 +1,13 @@
-"""Studies as whoever makes them sees them: made, listed, closed, taken away, read.
+"""Studies as their makers see them: they create, list, close, delete and read them.
 
-What a rater does is in `rating`. Nothing here or there tells a name.
+What a rater does is in `rating`.
 """
 
 import secrets
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,34 +37,20 @@ from pincite_study.tables import studies, study_items, study_raters, study_ratin
 
 MAX_PER_ITEM = 100
 MAX_SEED = 2**53  # what JSON keeps exactly
-CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
-sources, and say which of the two supports the statement better. You may stop at any time.
-
-We store your answers, how long each statement was on your screen, and when you took part: under \
-a number, without your name, your address or anything else that identifies you. A cookie with a \
-random key lets this browser continue where you stopped. On the last page you can delete all of \
-it, or you can ask for that later with your number.
-
-The answers are evaluated together and may be published as research data under these numbers."""
-
-_OF_ANSWERS = CONSENT.replace(
-    "statements from encyclopedia articles, each with two passages from sources, and say which of "
-    "the two supports the statement better",
-    "questions, each with two answers, and say which of the two answers the question better",
-).replace("each statement", "each question")
+_CONSENTS = tomllib.loads(Path(__file__).with_name("consent.toml").read_text("utf-8"))
 CONSENTS: Mapping[Comparison, str] = {
-    "citations": CONSENT,
-    "passages": CONSENT,
-    "answers": _OF_ANSWERS,
+    "citations": _CONSENTS["sources"],
+    "passages": _CONSENTS["sources"],
+    "answers": _CONSENTS["answers"],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a new study is to be."""
+    """A study that is to be created."""
 
     name: str
-    consent: str = CONSENT
+    consent: str = CONSENTS["citations"]
     sample: Sample = "low-scores"
     per_item: int = 3
     seed: int = 0
@@ -75,31 +63,34 @@ def plan_reports(
     plan: Plan, reports: Iterable[tuple[Report, DocumentOf]]
 ) -> tuple[Plan, tuple[Item, ...]]:
     """What of reports such a study may ask, and the plan with how much of them it cannot."""
-    found = Gathered()
+    gathered = Gathered()
     for report, document_of in reports:
-        found += gather(report, document_of, plan.compare, plan.seed)
-    plan = replace(plan, n_without_text=found.n_without_text, n_one_passage=found.n_one_passage)
-    return plan, found.items
+        gathered += gather(report, document_of, plan.compare, plan.seed)
+    return _with_counts(plan, gathered), gathered.items
 
 
 def plan_answers(
     plan: Plan, reports: Sequence[tuple[str, AnswerReport]]
 ) -> tuple[Plan, tuple[Item, ...]]:
-    """Like `planned`, for reports of `ask` by name; see `items.answers_of`."""
-    found = answers_of(reports)
-    name = plan.name or " / ".join(each for each, _ in reports)
-    n_without, n_same = found.n_without_text, found.n_one_passage
-    return replace(plan, name=name, n_without_text=n_without, n_one_passage=n_same), found.items
+    """Like `plan_reports`, for reports of `ask` by name; see `items.answers_of`."""
+    gathered = answers_of(reports)
+    plan = replace(plan, name=plan.name or " / ".join(name for name, _ in reports))
+    return _with_counts(plan, gathered), gathered.items
+
+
+def _with_counts(plan: Plan, gathered: Gathered) -> Plan:
+    n_without, n_one = gathered.n_without_text, gathered.n_one_passage
+    return replace(plan, n_without_text=n_without, n_one_passage=n_one)
 
 
 def default_sample(compare: Comparison) -> Sample:
-    """Return which items a study takes if nobody says: answers have no citation that may fail."""
+    """Return the default choice of items: answers have no citation that may fail."""
     return "random" if compare == "answers" else "low-scores"
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study and how far it is."""
+    """A study and its progress."""
 
     study_id: str
     owner: str
@@ -120,13 +111,12 @@ class Study:
 
     @property
     def wanted(self) -> int:
-        """Ratings that it is to get."""
         return self.n_items * self.per_item
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A rating that was given, with all that an export says of it."""
+    """A rating with all that an export says of it."""
 
     item: int
     rater: int
@@ -147,14 +137,13 @@ class Given:
 
     @property
     def choice(self) -> Choice:
-        """What was preferred."""
         return choice_of(self.answer, self.sides)
 
     @property
     def rating(self) -> Rating:
         """As the report counts it."""
-        said = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
-        evidence = {side: amount for side, amount in said if amount}
+        amounts = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
+        evidence = {side: amount for side, amount in amounts if amount}
         return Rating(self.item, self.rater, self.choice, evidence, self.sides[0], self.seconds)
 
 
@@ -167,7 +156,7 @@ class StudyStore:
     def create(self, owner: str, plan: Plan, items: Sequence[Item]) -> Study:
         """A new study, open, with an invitation link."""
         # One that begins with a dash would be an option on a command line.
-        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
+        study_id = next(token for token in iter(new_id, None) if not token.startswith("-"))
         values = {
             "study_id": study_id,
             "owner": owner,
@@ -193,7 +182,6 @@ class StudyStore:
             return Study(**db.execute(_SHOWN.where(studies.c.study_id == study_id)).one()._mapping)
 
     def get(self, study_id: str) -> Study | None:
-        """A study by its id."""
         with self._db.reading() as db:
             return self._maybe(db, studies.c.study_id == study_id)
 
@@ -214,14 +202,7 @@ class StudyStore:
         *,
         open_only: bool = False,
     ) -> list[Study]:
-        """At most `limit`, the newest first.
-
-        Args:
-            owner: whose; None: everybody's.
-            limit: how many.
-            before: time and id of the last one that was seen.
-            open_only: without those that are closed.
-        """
+        """Return studies of an owner, or of all, the newest first, `before` a time and an id."""
         columns = studies.c.created, studies.c.study_id
         wanted = newest_first(_SHOWN, *columns, before).limit(limit)
         if owner is not None:
@@ -247,7 +228,7 @@ class StudyStore:
             db.execute(studies.delete().where(studies.c.study_id == study_id))
 
     def relink(self, study_id: str, *, revoke: bool = False) -> Study | None:
-        """Another invitation link, or none: the one before leads nowhere from now on."""
+        """Replace or revoke the invitation link."""
         token = None if revoke else new_id()
         with self._db.writing() as db:
             this = studies.c.study_id == study_id
@@ -255,7 +236,6 @@ class StudyStore:
             return self._maybe(db, this)
 
     def items(self, study_id: str) -> dict[int, Item]:
-        """The items by number."""
         wanted = (
             sa.select(study_items.c.number, study_items.c.data, studies.c["compare"])
             .join(studies, studies.c.study_id == study_items.c.study_id)
@@ -266,7 +246,7 @@ class StudyStore:
             return {number: item_of(data, how) for number, data, how in db.execute(wanted)}
 
     def ratings(self, study_id: str) -> list[Given]:
-        """What was answered, in the order in which it was."""
+        """Return the answers in the order in which they were given."""
         wanted = (
             sa.select(
                 study_ratings.c.item,

@@ -1,6 +1,6 @@
-"""Taking part in a blind study: consent, one statement after the other, the end.
+"""Pages for raters: consent, one statement after the other, and the end.
 
-Nothing here tells which side is which before the rater has finished.
+No page tells which side is which before the rater has finished.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 
 
 def someone(who: Guest) -> Identity | None:
-    """Whoever is logged in and may rate; None: whoever has the link."""
+    """The user, if they may rate; None for a visitor with the link."""
     return who if who and RATE in who.may else None
 
 
@@ -82,7 +82,7 @@ TakingPart = Annotated[Rater, Depends(_surely)]
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody on a page of a study."""
+    """A visit to a page of a study."""
 
     link: str
     study: Study
@@ -105,7 +105,7 @@ Position = Annotated[int, Path(ge=1, le=1_000_000)]
 
 
 class Answering(Body):
-    """What a rater says of an item."""
+    """The form of an answer."""
 
     answer: Answer
     evidence_a: Amount | None = None
@@ -115,7 +115,7 @@ class Answering(Body):
 
 @router.get("")
 def consent(request: Request, visit: Visiting) -> Response:
-    """What the study is, and the way in."""
+    """What the study is, with a form to join it."""
     if visit.rater:
         return forms.redirect(f"/studies/{visit.link}/rate")
     return page(request, "study_consent.html", visit.who, study=visit.study, place=visit.link)
@@ -123,7 +123,7 @@ def consent(request: Request, visit: Visiting) -> Response:
 
 @router.post("/join")
 def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
-    """Take part, and let this browser go on as this rater."""
+    """Join, and keep the rater's key in this browser."""
     answer = forms.redirect(f"/studies/{visit.link}/rate")
     if visit.rater:
         return answer
@@ -202,7 +202,7 @@ def answer(
 
 @router.get("/end")
 def end(request: Request, visit: Visiting, site: Stores) -> Response:
-    """What was answered, to be changed or ended; after the end, which side was which."""
+    """The answers, which may be changed; after the end also which side was which."""
     study, rater = visit.study, visit.rater
     if rater is None:
         return forms.redirect(f"/studies/{visit.link}")
@@ -224,14 +224,14 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
 
 @router.post("/finish")
 def finish(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
-    """Change nothing any more, and be told."""
+    """Finish, and learn which side was which."""
     RatingStore(site.database).finish(rater)
     return forms.redirect(f"/studies/{link}/end")
 
 
 @router.post("/forget")
 def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
-    """Delete oneself and all that one answered."""
+    """Delete the rater and all their answers."""
     RatingStore(site.database).forget(rater)
     away = forms.redirect(f"/studies/{link}")
     away.delete_cookie(COOKIE, path=f"/studies/{link}")
