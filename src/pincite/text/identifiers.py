@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from urllib.parse import quote, unquote, urlsplit
 
+from pincite.text import words_of
+
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
 _DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.|www\.)?doi\.org/)?10\.[0-9]{4,9}/\S+\Z", re.I)
 # A DOI may contain any printable character; old ones (SICI) have brackets, semicolons, "<" and ">".
@@ -36,14 +38,8 @@ _NAMED = {
 }
 _INITIALS = 3  # capitals, at most: "Ito MK" is the person also written "Mei K. Ito"
 ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
-NAME_PARTICLES = frozenset(
-    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
-)
+NAME_PARTICLES, _GROUP_WORDS = (words_of("names", name) for name in ("particles", "groups"))
 _AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
-_GROUP_WORDS = frozenset(
-    "agency association center centre committee consortium department group institute ministry "
-    "network organisation organization society team trial university".split()
-)
 
 
 def isbn13(text: str) -> str | None:

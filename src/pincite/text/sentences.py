@@ -23,11 +23,7 @@ _OTHER_SPACES = re.compile(r"[^\S\n\r ]")
 _LONGEST = 8_000  # characters of a line
 _TAIL = 20  # characters at the end of a sentence in which its last word is looked up
 # Abbreviations after which the splitter wrongly ends a sentence before a capital or digit.
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(\[“\"'])(?:Sen|Gov|Prof|Supt|Insp|Cllr|Messrs|Mlle|Mme|Bros|St|Ste|"
-    r"(?:approx|vol|vols|ch|chap|sec|fig|figs|no|nos|est|vs|ca|spp|ssp|var|cf|op|vz|mil)|"
-    r"(?:Approx|Vol|Vols|Ch|Fig|Figs|Est|Nos|Op))\.$"
-)
+_ABBREVIATED = re.compile(rf"(?:^|[\s(\[“\"'])(?:{LEXICON['abbreviations']['en']})\.$")
 SPACELESS, _CJK = re.compile(f"[{CJK}{SOUTHEAST}]"), re.compile(f"[{CJK}]")
 CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = 2, 5  # of scripts without spaces
 # Thai and Lao end a sentence with a space, but have spaces around numbers and names too.
@@ -44,18 +40,14 @@ _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  
 _REMAINDER = re.compile(r"\(\d|[-–]\w")  # "1234 hab. (2019)", "к ю.-в."
 # "W maju 1920 r.", "В 1920 г.": a leading date, after which the sentence continues.
 _OPENING = re.compile(
-    r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
-    re.IGNORECASE,
+    rf"(?:{LEXICON['sentences']['before_dates']})(?:\s\S+){{1,3}}\Z", re.IGNORECASE
 )
 # "im 14. Jahrhundert", "der 2. Weltkrieg"; but not "auf Platz 3. Danach".
 _ORDINAL = re.compile(
-    r"\b(?:der|des|dem|den|die|das|am|im|vom|zum|zur|beim|ab|bis|seit|und|ein|eine|einen|einem|einer|"
-    r"ihr|ihre|sein|seine|seinem|seinen|ihrem|ihren|jeder|jeden|dieser|diesem)\s\d{1,3}\.$",
-    re.IGNORECASE,
+    rf"\b(?:{LEXICON['sentences']['before_ordinals']})\s\d{{1,3}}\.$", re.IGNORECASE
 )
 _MEASURE = re.compile(
-    r"[\dIVX][ \u00a0\u202f]?(?:km|cm|mm|m|ha|kg|t|g|l|km²|m²|m³|[MkG]W|min|h|"
-    r"км|м|га|кг|т|км²|м²|гг?|вв?|тыс|млн|млрд|руб|чел|экз)\."
+    rf"[\dIVX][ \u00a0\u202f]?(?:{LEXICON['sentences']['measures']})\."
     r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ](?!\.))"
 )
 
@@ -228,15 +220,8 @@ def _split(line: str, language: str) -> list[Span]:
     return [Span(bounds["start_index"], bounds["end_index"]) for bounds in boundaries]
 
 
-# Verbs of those who ask, what is unanswered, and what asks, mostly in abstracts of papers.
-_SEEK = (
-    r"(?:analy[sz]|ascertain|ask|assess|clarif|compar|determine|establish|estimat|evaluat|examin"
-    r"|explor|find\ out|identif|investigat|measur|quantif|review|stud|test|understand|verif)\w*"
-)
-_OPEN = (
-    r"(?:see|known?|unknown|clear|unclear|uncertain|debated?|disputed|controversial|question\w*)"
-)
-_STUDY = r"(?:study|trial|review|paper|article|analysis|meta-analysis|work|experiment|survey)"
+_SEEK = rf"(?:{LEXICON['questions']['seek']})\w*"
+_OPEN, _STUDY = (rf"(?:{LEXICON['questions'][name]})" for name in ("unanswered", "studies"))
 _OPENING_WORDS = r"\W*+(?:\w++\W++){0,8}?"  # a later question may follow an assertion
 _ASKS = re.compile(  # a yes-or-no question, an indirect one, a hypothesis, the aim of a study
     rf"""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
-from pincite.text import antonyms, quantities
+from pincite.text import alternatives, antonyms, quantities
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
 from pincite.types import Span
@@ -31,10 +31,7 @@ _DASHED = str.maketrans("–/", "--")  # "2010/11" and "2010–11" are "2010-11"
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
 # With these, a claim's number need not be the one in the cell that it names.
 _NOT_OF_ONE = re.compile(
-    r"\b(?P<sum>together|combined|both|altogether|in all|in total|sum|total\w*)\b"
-    r"|\b(?:averag\w*|overall|between them|differ\w*|additional|another|further|than|half|twice"
-    r"|double\w*|triple\w*|per|each|every|by (?=\d)|(?:increase|rise|drop|fall|decrease|loss|gain"
-    r"|growth|decline|surplus|lead|majority) of)\b",
+    rf"\b(?:(?P<sum>{alternatives('tables', 'sums')})|{alternatives('tables', 'others')})\b",
     re.IGNORECASE,
 )
 _SHORT_FORMS = [  # of the first word of a name
