@@ -379,12 +379,11 @@ def _read_numbers(text: str) -> Iterator[Value]:
         start = match.start("sign") if match["sign"] else match.start()
         end = max(map(match.end, _GROUPS))
         measure, unit = _measure(match)
-        if not measure and _is_age(text, start, end):
+        before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
+        if not measure and (_AGE.search(before) or _AGE_AT.match(text, end)):
             measure, unit = "time", "year"
-        factor = _factor(unit)
-        low, high, sense = hedged(
-            text, start, value * factor, _width(match, value) * factor, _last_digit(match) * factor
-        )
+        factor, (width, digit) = _factor(unit), _rounding(match, value)
+        low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
         if unit == "°f":
             low, high = (low - 32) / 1.8, (high - 32) / 1.8
         word = (match["place"] or match["words"] or "").lower()
@@ -401,11 +400,6 @@ def _number(match: re.Match[str]) -> float:
         words = match["place"] or match["words"]
         value = number_in_words(words) or float(words.lower() == "a")
     return value * _scale(match)
-
-
-def _is_age(text: str, start: int, end: int) -> bool:
-    before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
-    return bool(_AGE.search(before) or _AGE_AT.match(text, end))
 
 
 def _scale(match: re.Match[str]) -> float:
@@ -439,30 +433,26 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
     return unit.measure, "" if unit.measure.startswith("money") else unit.name
 
 
-def _last_digit(match: re.Match[str]) -> float:
-    """The place value of the last significant digit: 10 of 120, 100,000 of 1.2 million."""
+def _rounding(match: re.Match[str], value: float) -> tuple[float, float]:
+    """Half the place value of the last written digit, and that of the last digit that is no zero.
+
+    They are 5 and 10 of 120, and 50,000 and 100,000 of 1.2 million.
+    """
     digits = _GROUPING.sub("", match["digits"] or "")
-    if not digits or match["fraction"]:
-        return math.inf
     whole, _, decimals = digits.partition(".")
     n_zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
     scale = 1.0 if match["percent"] else _scale(match)
-    return float(10.0 ** (n_zeros - len(decimals)) * scale)
-
-
-def _width(match: re.Match[str], value: float) -> float:
-    """Half the place value of the last written digit."""
-    digits = match["digits"] or ""
-    scale = 1.0 if match["percent"] else _scale(match)
+    digit = math.inf
+    if digits and not match["fraction"]:
+        digit = 10.0 ** (n_zeros - len(decimals)) * scale
+    width = 0.0
     if match["percent"] or "." in digits:
-        return 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
-    if scale > 1:
-        return min(0.5 * scale, _HIDDEN_BEFORE_SCALE * abs(value))
-    plain = _GROUPING.sub("", digits)
-    n_zeros = len(plain) - len(plain.rstrip("0"))
-    if n_zeros >= 2 and len(plain) >= 4:
-        return min(0.5 * 10.0**n_zeros, _HIDDEN_BY_ZEROS * abs(value))
-    return 0.0
+        width = 0.5 * 10.0 ** -len(decimals) * scale
+    elif scale > 1:
+        width = min(0.5 * scale, _HIDDEN_BEFORE_SCALE * abs(value))
+    elif n_zeros >= 2 and len(digits) >= 4:
+        width = min(0.5 * 10.0**n_zeros, _HIDDEN_BY_ZEROS * abs(value))
+    return width, digit
 
 
 def _is_in_name(text: str, start: int) -> bool:
@@ -484,17 +474,8 @@ def _read_roman_numerals(text: str) -> Iterator[Value]:
 
 
 # In this order: what one has read is no value for those after it.
-_READERS = (
-    _read_dates,
-    _read_times,
-    _read_clock,
-    _read_feet,
-    _read_halves,
-    _read_plurals,
-    _read_shares,
-    _read_numbers,
-    _read_roman_numerals,
-)
+_READERS = (_read_dates, _read_times, _read_clock, _read_feet, _read_halves, _read_plurals,
+            _read_shares, _read_numbers, _read_roman_numerals)  # fmt: skip
 
 
 @lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 from pincite.text import alternatives, antonyms, quantities
 from pincite.text.quantities import Value, states, values
@@ -56,10 +57,6 @@ class Row:
     def is_total(self) -> bool:
         return any(map(_TOTAL.match, list(self.cells.values())[:2]))
 
-    @property
-    def first_header(self) -> str:
-        return next(iter(self.cells))
-
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
@@ -76,32 +73,28 @@ class Lookup:
         return [row for row in self.rows if not row.is_total]
 
 
-@dataclass(frozen=True, slots=True)
-class OtherValue:
+class OtherValue(NamedTuple):
     """A value or rank of a claim, and what the table has in its place."""
 
     claimed: Span  # in the claim
     stated: str
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedCell:
+class MarkedCell(NamedTuple):
     """A cell of a quoted row, and whether the claim names it."""
 
     text: str
     is_marked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedRow:
+class MarkedRow(NamedTuple):
     """A quoted row, or the headers above it."""
 
     is_header: bool
     cells: Sequence[MarkedCell]
 
 
-@dataclass(frozen=True, slots=True)
-class _Derived:
+class _Derived(NamedTuple):
     """A number or rank that follows from several cells, as the claim states it."""
 
     row: Row
@@ -147,7 +140,7 @@ def rows_of(text: str) -> list[Row]:
 def look_up(claim: str, text: str) -> list[Lookup]:
     """Return the tables of a text of which a claim names some but not all rows."""
     claim_keys, lookups = _keys(claim), list[Lookup]()
-    for _, group in groupby(rows_of(text), key=lambda row: (row.first_header, row.caption)):
+    for _, group in groupby(rows_of(text), key=lambda row: (next(iter(row.cells)), row.caption)):
         table = list(group)
         headers = dict.fromkeys(header for row in table for header in row.cells)
         naming = _headers_of_names(table, headers, claim_keys)
@@ -252,16 +245,15 @@ def mark_cells(claim: str, quote: str) -> list[MarkedRow]:
     for cells in lines:
         if headers != list(cells):
             headers = list(cells)
-            header_cells = [MarkedCell(header, is_marked=False) for header in headers]
-            marked_rows.append(MarkedRow(is_header=True, cells=header_cells))
+            marked_rows.append(MarkedRow(True, [MarkedCell(h, is_marked=False) for h in headers]))
         others = headers[1:]
         named = [
             header
             for header in others
             if _is_whole(header, claim_keys) or _is_whole(cells[header], claim_keys)
         ] or [header for header in others if _is_named(header, claim_keys)]
-        row_cells = [MarkedCell(text, header in named) for header, text in cells.items()]
-        marked_rows.append(MarkedRow(is_header=False, cells=row_cells))
+        in_row = [MarkedCell(text, header in named) for header, text in cells.items()]
+        marked_rows.append(MarkedRow(False, in_row))
     return marked_rows
 
 
@@ -316,7 +308,7 @@ def _without_others(lookup: Lookup) -> str:
     The whole row is returned if the claim needs them, or puts a number into another column.
     """
     claim, row = lookup.claim, lookup.rows[0]
-    kept = [*lookup.row_headers, *lookup.columns, row.first_header]
+    kept = [*lookup.row_headers, *lookup.columns, next(iter(row.cells))]
     claim_keys = _keys(claim)
     rest = "; ".join(
         f"{header}: {text}".removeprefix(": ")

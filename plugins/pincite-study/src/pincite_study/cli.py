@@ -11,16 +11,10 @@ import click
 from pincite.cli import options
 from pincite.report.cells import one_line
 
-data_options = (
-    click.option("--data", help="Folder of the server's database."),
-    click.option("--config", type=options.FilePath, help="The server's TOML file."),
-)
-
 
 def _add_data_options(command: Any) -> Any:
-    for option in reversed(data_options):
-        command = option(command)
-    return command
+    config = click.option("--config", type=options.FilePath, help="The server's TOML file.")
+    return click.option("--data", help="Folder of the server's database.")(config(command))
 
 
 @click.group("study", short_help="let people compare citations, passages or answers, blind")

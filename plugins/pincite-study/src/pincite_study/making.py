@@ -77,23 +77,17 @@ def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
     sample = how.sample or default_sample(how.compare)
     plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
     if how.compare == "answers":
-        named = [(Path(result).stem, _answers(stores, result)) for result in results]
-        plan, items = plan_answers(plan, named)
+        by_name = [(Path(result).stem, _answers(stores, result)) for result in results]
+        plan, items = plan_answers(plan, by_name)
         chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare)
         return stores.studies.create(LOCAL, plan, chosen)
-    titles: list[str] = []
-
-    def reports() -> Iterator[tuple[Report, DocumentOf]]:
-        for result in results:
-            report, document_of = _report(stores, result, places)
-            titles.append(report.title)
-            yield report, document_of
-
     with ExitStack() as stack:
         places = _Places(how, stack)
-        plan, items = plan_reports(plan, reports())
+        reports = [_report(stores, result, places) for result in results]
+        plan, items = plan_reports(plan, reports)
     chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
-    plan = replace(plan, name=how.name or titles[0] or "Untitled")
+    first_title = reports[0][0].title
+    plan = replace(plan, name=how.name or first_title or "Untitled")
     return stores.studies.create(LOCAL, plan, chosen)
 
 

@@ -8,7 +8,7 @@ item locks the study's row, so two raters never get one place.
 import hashlib
 import hmac
 import random
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
@@ -181,10 +181,7 @@ class RatingStore:
                 return False
             open_for = max(0.0, at - row.shown)
             visible = open_for if seconds is None else min(max(0.0, seconds), open_for)
-            values = {
-                "answer": said.answer,
-                "evidence_a": said.evidence_a,
-                "evidence_b": said.evidence_b,
+            values = asdict(said) | {
                 "answered": at,
                 "shown": at,
                 "n_answers": study_ratings.c.n_answers + 1,

@@ -7,12 +7,12 @@ from pincite.report.cells import csv_text, one_line
 from pincite_server import rendering
 from pincite_server.tables import iso
 from pincite_study import preferences
-from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Pair, Side
+from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Side
 from pincite_study.studies import Study, StudyStore
 
 
 def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
-    """Everything as JSON values, see `preferences.summary`."""
+    """Return the figures as JSON values, see `preferences.summary`."""
     items = store.items(study.study_id)
     compared = [item.compared(number) for number, item in items.items()]
     ratings = [given.rating for given in store.ratings(study.study_id)]
@@ -34,10 +34,10 @@ def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
 def as_text(report: Mapping[str, Any]) -> str:
     """The report in a few lines, for a terminal."""
     counts, tests, agreed = report["counts"], report["sign_test"], report["agreement"]
-    pair, names = _pair(report), names_of(report["study"]["compare"])
-    baseline, tested = pair.sides
+    study, names = report["study"], names_of(report["study"]["compare"])
+    baseline, tested = PAIRS[study["compare"]].sides
     lines = [
-        f"{one_line(report['study']['name'])}: {counts['ratings']} ratings by "
+        f"{one_line(study['name'])}: {counts['ratings']} ratings by "
         f"{counts['raters']} raters; {counts['items_with_enough_ratings']} of {counts['items']} "
         f"statements have at least {report['per_item']}",
         "",
@@ -62,7 +62,6 @@ def as_text(report: Mapping[str, Any]) -> str:
             f"{one_line(name)} against the first: {test[tested]} to {test[baseline]} majorities, "
             f"sign test p = {_number(test['p'])}"
         )
-    study = report["study"]
     if without := left_out(study["n_without_text"], study["n_one_passage"], study["compare"]):
         lines.append(without)
     return "\n".join(lines) + "\n"
@@ -89,14 +88,10 @@ def template_names(
 ) -> dict[str, Any]:
     """What `study_tables.html` calls the parts of a report."""
     return {
-        "pair": _pair(report),
+        "pair": PAIRS[report["study"]["compare"]],
         "preferences": names_of(report["study"]["compare"], translated),
-        "evidence": amounts(translated),
+        "evidence": {amount: translated(name) for amount, name in EVIDENCE.items()},
     }
-
-
-def _pair(report: Mapping[str, Any]) -> Pair:
-    return PAIRS[report["study"]["compare"]]
 
 
 def as_csv(store: StudyStore, study: Study) -> str:
@@ -165,11 +160,6 @@ def names_of(compare: Comparison, translated: Callable[[str], str] = str) -> dic
     pair = PAIRS[compare]
     sides = {side: SIDES[side] for side in (pair.tested, pair.baseline)}
     return {answer: translated(name) for answer, name in (sides | OTHERWISE).items()}
-
-
-def amounts(translated: Callable[[str], str] = str) -> dict[str, str]:
-    """Every amount of evidence, in the same way."""
-    return {amount: translated(name) for amount, name in EVIDENCE.items()}
 
 
 def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "passages") -> str:

@@ -6,7 +6,7 @@ What a rater does is in `rating`.
 import secrets
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,8 @@ from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_server.database import Database
 from pincite_server.tables import accounts, new_id, newest_first, now
-from pincite_study.items import (
-    DocumentOf,
-    Gathered,
-    Item,
-    Sample,
-    answers_of,
-    gather,
-    item_of,
-)
-from pincite_study.preferences import (
-    Amount,
-    Choice,
-    Comparison,
-    Rating,
-    Side,
-)
+from pincite_study.items import DocumentOf, Gathered, Item, Sample, answers_of, gather, item_of
+from pincite_study.preferences import Amount, Choice, Comparison, Rating, Side
 from pincite_study.rating import Answer, choice_of, shown_as
 from pincite_study.tables import studies, study_items, study_raters, study_ratings
 
@@ -157,17 +143,10 @@ class StudyStore:
         """A new study, open, with an invitation link."""
         # One that begins with a dash would be an option on a command line.
         study_id = next(token for token in iter(new_id, None) if not token.startswith("-"))
-        values = {
+        values = asdict(plan) | {
             "study_id": study_id,
             "owner": owner,
             "name": plan.name[:200],
-            "consent": plan.consent,
-            "sample": plan.sample,
-            "per_item": plan.per_item,
-            "seed": plan.seed,
-            "compare": plan.compare,
-            "n_without_text": plan.n_without_text,
-            "n_one_passage": plan.n_one_passage,
             "token": new_id(),
             "salt": secrets.token_hex(32),
             "created": now(),
