@@ -34,7 +34,7 @@ from pincite.text.page_numbers import (
     page_span,
     page_starts,
 )
-from pincite.text.passages import WIDE_WORDS, sentences_of
+from pincite.text.passages import WIDE_WORDS, units_of
 from pincite.text.sentences import joined, n_words
 from pincite.text.words import missing_words
 from pincite.types import GAP, Citation, Claim, Document, Evidence, Passage, Place, Span
@@ -131,7 +131,7 @@ def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
         passages: of the page, with its text.
     """
     page, weights = passages[0].page, dict(words.weighted_terms(claim))
-    units = sentences_of(page, passages[0].language)
+    units = units_of(page, passages[0].language)
     shared = [words.stated_terms(weights, span.of(page)) for span, _ in units]
     chosen, left = set[int](), COVERING_WORDS
     todo = {i for i, stated in enumerate(shared) if stated}

@@ -40,7 +40,7 @@ def passages(document: Document) -> list[Passage]:
 
     The corpus stores these, so they do not carry their page's text.
     """
-    return _as_passages(document, _windows(document, PASSAGE_WORDS, overlap=False), "")
+    return _as_passages(document, _windows(document, PASSAGE_WORDS, overlap=False), with_page=False)
 
 
 def cited_passages(document: Document) -> list[Passage]:
@@ -70,7 +70,7 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     start = document.text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
     end = document.text.find("\n", span.end + n_chars)
     near = document.text[start : end if end >= 0 else len(document.text)]
-    units = [Unit(unit.moved(start), n) for unit, n in sentences_of(near, document.language)]
+    units = [Unit(unit.moved(start), n) for unit, n in units_of(near, document.language)]
     within = [n for n, unit in enumerate(units) if unit.span.overlaps(span)]
     if not within:
         return span
@@ -89,23 +89,27 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
 
 
 def _as_passages(
-    document: Document, spans: Sequence[Span], page: str | None = None
+    document: Document, spans: Sequence[Span], *, with_page: bool = True
 ) -> list[Passage]:
-    doc_id, url, title, text = document.doc_id, document.url, document.title, document.text
-    known = about(title, document.published, document.meta)
-    whole = text if page is None else page
-    return [
-        Passage(
-            *(doc_id, url, title, span.of(text), span),
-            about_passage(known, span.of(text), document.published, whole),
-            whole,
-            language=identify(span.of(text), document.language),
+    known, cut = about(document.title, document.published, document.meta), list[Passage]()
+    page = document.text if with_page else ""
+    for span in spans:
+        text = span.of(document.text)
+        passage = Passage(
+            document.doc_id,
+            document.url,
+            document.title,
+            text,
+            span,
+            about=about_passage(known, text, document.published, page),
+            page=page,
+            language=identify(text, document.language),
             recognised=confidence_in(document.meta, span),
             published=document.published or "",
             voice=Voice.of(document.meta),
         )
-        for span in spans
-    ]
+        cut.append(passage)
+    return cut
 
 
 class Unit(NamedTuple):
@@ -116,7 +120,7 @@ class Unit(NamedTuple):
 
 
 @lru_cache(maxsize=_LATELY_CUT)
-def sentences_of(text: str, language: str | None = None) -> tuple[Unit, ...]:
+def units_of(text: str, language: str | None = None) -> tuple[Unit, ...]:
     """Cut a text into sentences of at most PASSAGE_WORDS words."""
     return tuple(
         piece for sentence in source_sentences(text, language) for piece in _pieces(text, sentence)
@@ -125,7 +129,7 @@ def sentences_of(text: str, language: str | None = None) -> tuple[Unit, ...]:
 
 def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Span]:
     """Spans of whole sentences with up to `size` words; overlapping ones share about half."""
-    units = sentences_of(document.text, document.language)
+    units = units_of(document.text, document.language)
     windows: list[Span] = []
     start = 0
     while start < len(units):

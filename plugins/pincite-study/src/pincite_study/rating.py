@@ -109,7 +109,7 @@ class RatingStore:
         """
         key = new_id()
         with self._db.writing() as db:
-            study = self._held(db, study_id)
+            study = self._lock(db, study_id)
             if study is None or study.closed is not None:
                 raise Ended("The study is closed: nobody can join it any more.")
             account = _account_hash(study.salt, account_id) if account_id else None
@@ -149,20 +149,20 @@ class RatingStore:
     def next(self, rater: Rater) -> Task | None:
         """Return the rater's open item, else a new one; None if none is left. Raises `Ended`."""
         with self._db.writing() as db:
-            study = self._open(db, rater)
+            study = self._open_study(db, rater)
             position = db.execute(
                 sa.select(sa.func.min(study_ratings.c.position)).where(
                     study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_(None)
                 )
             ).scalar()
             if position is None:
-                position = self._given(db, study, rater)
-            return self._opened(db, rater, position) if position is not None else None
+                position = self._assign(db, study, rater)
+            return self._open_item(db, rater, position) if position is not None else None
 
     def at(self, rater: Rater, position: int) -> Task | None:
         """Return the rater's item at a position, to be shown again."""
         with self._db.writing() as db:
-            return self._opened(db, rater, position)
+            return self._open_item(db, rater, position)
 
     def answer(self, rater: Rater, position: int, said: Answered, seconds: float | None) -> bool:
         """Store or replace the answer to the rater's item at a position; False if there is none.
@@ -171,11 +171,11 @@ class RatingStore:
         default, and up to MAX_SECONDS together. Raises `Ended`.
         """
         at = now()
-        theirs = _theirs(rater, position)
+        is_own = _is_own(rater, position)
         with self._db.writing() as db:
-            self._open(db, rater)
+            self._open_study(db, rater)
             row = db.execute(
-                sa.select(study_ratings.c.shown, study_ratings.c.seconds).where(theirs)
+                sa.select(study_ratings.c.shown, study_ratings.c.seconds).where(is_own)
             ).first()
             if row is None:
                 return False
@@ -187,7 +187,7 @@ class RatingStore:
                 "n_answers": study_ratings.c.n_answers + 1,
                 "seconds": min(MAX_SECONDS, row.seconds + visible),
             }
-            db.execute(study_ratings.update().where(theirs).values(values))
+            db.execute(study_ratings.update().where(is_own).values(values))
             return True
 
     def tasks(self, rater: Rater) -> list[Task]:
@@ -201,9 +201,9 @@ class RatingStore:
     def finish(self, rater: Rater) -> None:
         """End a rater's part: no answer may change, and the sides may be told."""
         with self._db.writing() as db:
-            self._held(db, rater.study_id)
-            mine = study_ratings.c.rater_id == rater.rater_id
-            db.execute(study_ratings.delete().where(mine & study_ratings.c.answered.is_(None)))
+            self._lock(db, rater.study_id)
+            of_rater = study_ratings.c.rater_id == rater.rater_id
+            db.execute(study_ratings.delete().where(of_rater & study_ratings.c.answered.is_(None)))
             this = (study_raters.c.rater_id == rater.rater_id) & study_raters.c.finished.is_(None)
             db.execute(study_raters.update().where(this).values(finished=now()))
 
@@ -212,13 +212,13 @@ class RatingStore:
         with self._db.writing() as db:
             db.execute(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
 
-    def _held(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
+    def _lock(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
         return db.execute(
             sa.select(studies).where(studies.c.study_id == study_id).with_for_update()
         ).first()
 
-    def _open(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
-        study = self._held(db, rater.study_id)
+    def _open_study(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
+        study = self._lock(db, rater.study_id)
         finished = sa.select(study_raters.c.finished).where(
             study_raters.c.rater_id == rater.rater_id
         )
@@ -227,7 +227,7 @@ class RatingStore:
             raise Ended("No more answers are taken: the study is closed, or you have finished.")
         return study
 
-    def _given(self, db: sa.Connection, study: sa.Row[Any], rater: Rater) -> int | None:
+    def _assign(self, db: sa.Connection, study: sa.Row[Any], rater: Rater) -> int | None:
         """The position of a new item: of those rated least, one at random by the study's seed."""
         taken = (
             sa.select(study_ratings.c.item, sa.func.count())
@@ -238,8 +238,8 @@ class RatingStore:
             .group_by(study_ratings.c.item)
         )
         counts = {row[0]: row[1] for row in db.execute(taken)}
-        mine = sa.select(study_ratings.c.item).where(study_ratings.c.rater_id == rater.rater_id)
-        own = set(db.execute(mine).scalars())
+        rated = sa.select(study_ratings.c.item).where(study_ratings.c.rater_id == rater.rater_id)
+        own = set(db.execute(rated).scalars())
         every = sa.select(study_items.c.number).where(study_items.c.study_id == study.study_id)
         left = [
             number
@@ -264,11 +264,11 @@ class RatingStore:
         db.execute(study_ratings.insert().values(row))
         return len(own) + 1
 
-    def _opened(self, db: sa.Connection, rater: Rater, position: int) -> Task | None:
-        theirs, at = _theirs(rater, position), now()
-        opened = study_ratings.update().where(theirs)
+    def _open_item(self, db: sa.Connection, rater: Rater, position: int) -> Task | None:
+        is_own, at = _is_own(rater, position), now()
+        opened = study_ratings.update().where(is_own)
         db.execute(opened.values(shown=at, lease=at + LEASE_SECONDS))
-        row = db.execute(_TASKS.where(theirs)).first()
+        row = db.execute(_TASKS.where(is_own)).first()
         return _task(row) if row else None
 
 
@@ -295,7 +295,7 @@ def _rater(row: sa.Row[Any]) -> Rater:
     return Rater(row.rater_id, row.study_id, row.number, row.agreed, row.finished)
 
 
-def _theirs(rater: Rater, position: int) -> sa.ColumnElement[bool]:
+def _is_own(rater: Rater, position: int) -> sa.ColumnElement[bool]:
     return (study_ratings.c.rater_id == rater.rater_id) & (study_ratings.c.position == position)
 
 

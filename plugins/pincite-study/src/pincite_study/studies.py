@@ -197,8 +197,8 @@ class StudyStore:
             this = studies.c.study_id == study_id
             closing = studies.update().where(this & studies.c.closed.is_(None))
             db.execute(closing.values(closed=now(), salt=None))
-            theirs = study_raters.c.study_id == study_id
-            db.execute(study_raters.update().where(theirs).values(account_hash=None))
+            of_raters = study_raters.c.study_id == study_id
+            db.execute(study_raters.update().where(of_raters).values(account_hash=None))
             return self._maybe(db, this)
 
     def delete(self, study_id: str) -> None:
@@ -243,9 +243,9 @@ class StudyStore:
 
     def forget(self, study_id: str, rater: int) -> bool:
         """Delete a rater, by number, and all their answers; whether there was one."""
-        theirs = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
+        of_raters = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
         with self._db.writing() as db:
-            return db.execute(study_raters.delete().where(theirs)).rowcount > 0
+            return db.execute(study_raters.delete().where(of_raters)).rowcount > 0
 
     def _maybe(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study | None:
         row = db.execute(_SHOWN.where(this)).first()
