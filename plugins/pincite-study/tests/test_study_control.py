@@ -143,7 +143,7 @@ def rated(client: TestClient, site: Site) -> Study:
     job_id = job_of(site, 20, page(99, n_sentences=4))
     form = {"name": "Control", "job": job_id, "compare": "passages", "seed": "2"}
     assert client.post("/studies", data=form).status_code == 200
-    (made,) = StudyStore(site.database).listed("local", 2)
+    (made,) = StudyStore(site.database).newest("local", 2)
     assert (made.n_items, made.compare) == (20, "passages")
     assert (made.n_one_passage, made.n_without_text) == (1, 0)
     rate_all(RatingStore(site.database), made)
@@ -166,7 +166,7 @@ def test_the_table_of_ratings_names_the_sides(client: TestClient, rated: Study) 
 def test_the_pages_name_the_sides_after_the_end_only(client: TestClient, site: Site) -> None:
     form = {"name": "Control", "job": job_of(site, 3), "compare": "passages", "per_item": "1"}
     page_of_study = client.post("/studies", data=form)
-    (made,) = StudyStore(site.database).listed("local", 1)
+    (made,) = StudyStore(site.database).newest("local", 1)
     assert made.compare == "passages"
     text = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"}).text
     for _ in range(3):

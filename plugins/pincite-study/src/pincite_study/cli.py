@@ -94,7 +94,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 def list_(data: str | None, config: Path | None) -> None:
     """List all studies, newest first."""
     with _open_stores(data, config) as stores:
-        found = stores.studies.listed(None, 1000)
+        found = stores.studies.newest(None, 1000)
     for study in found:
         state = "closed" if study.closed else "open"
         count = f"{study.n_ratings}/{study.wanted}"

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_server.database import Database
-from pincite_server.tables import accounts, new_id, newest_first, now
+from pincite_server.tables import accounts, new_id, now
 from pincite_study.items import DocumentOf, Gathered, Item, Sample, answers_of, gather, item_of
 from pincite_study.preferences import Amount, Choice, Comparison, Rating, Side
 from pincite_study.rating import Answer, choice_of, shown_as
@@ -173,17 +173,10 @@ class StudyStore:
         with self._db.reading() as db:
             return self._maybe(db, (studies.c.token == token) & studies.c.owner.not_in(disabled))
 
-    def listed(
-        self,
-        owner: str | None,
-        limit: int,
-        before: tuple[float, str] | None = None,
-        *,
-        open_only: bool = False,
-    ) -> list[Study]:
-        """Return studies of an owner, or of all, the newest first, `before` a time and an id."""
-        columns = studies.c.created, studies.c.study_id
-        wanted = newest_first(_SHOWN, *columns, before).limit(limit)
+    def newest(self, owner: str | None, limit: int, *, open_only: bool = False) -> list[Study]:
+        """Return studies of an owner, or of all, the newest first."""
+        order = studies.c.created.desc(), studies.c.study_id.desc()
+        wanted = _SHOWN.order_by(*order).limit(limit)
         if owner is not None:
             wanted = wanted.where(studies.c.owner == owner)
         if open_only:
@@ -191,7 +184,7 @@ class StudyStore:
         with self._db.reading() as db:
             return [Study(**row._mapping) for row in db.execute(wanted)]
 
-    def close(self, study_id: str) -> Study | None:
+    def close(self, study_id: str) -> None:
         """Take no more answers, and forget how raters' accounts were told apart."""
         with self._db.writing() as db:
             this = studies.c.study_id == study_id
@@ -199,20 +192,17 @@ class StudyStore:
             db.execute(closing.values(closed=now(), salt=None))
             of_raters = study_raters.c.study_id == study_id
             db.execute(study_raters.update().where(of_raters).values(account_hash=None))
-            return self._maybe(db, this)
 
     def delete(self, study_id: str) -> None:
         """The study with all its ratings."""
         with self._db.writing() as db:
             db.execute(studies.delete().where(studies.c.study_id == study_id))
 
-    def relink(self, study_id: str, *, revoke: bool = False) -> Study | None:
+    def relink(self, study_id: str, *, revoke: bool = False) -> None:
         """Replace or revoke the invitation link."""
-        token = None if revoke else new_id()
+        this, token = studies.c.study_id == study_id, None if revoke else new_id()
         with self._db.writing() as db:
-            this = studies.c.study_id == study_id
             db.execute(studies.update().where(this).values(token=token))
-            return self._maybe(db, this)
 
     def items(self, study_id: str) -> dict[int, Item]:
         wanted = (

@@ -59,8 +59,8 @@ def studies(request: Request, who: RaterAccount, site: Stores) -> HTMLResponse:
         "studies.html",
         who,
         makes=may_create,
-        own=store.listed(owner, ROWS) if may_create else [],
-        open=store.listed(None, ROWS, open_only=True),
+        own=store.newest(owner, ROWS) if may_create else [],
+        open=store.newest(None, ROWS, open_only=True),
         jobs=_verify_jobs(site, who) if may_create else [],
         consent=CONSENTS["citations"],
     )
