@@ -434,9 +434,9 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _rounding(match: re.Match[str], value: float) -> tuple[float, float]:
-    """Half the place value of the last written digit, and that of the last digit that is no zero.
+    """How far the exact number may lie from the written one, and the place of its last digit.
 
-    They are 5 and 10 of 120, and 50,000 and 100,000 of 1.2 million.
+    Zeros at the end do not count: 0 and 10 for 120, 50,000 and 100,000 for 1.2 million.
     """
     digits = _GROUPING.sub("", match["digits"] or "")
     whole, _, decimals = digits.partition(".")
