@@ -15,7 +15,7 @@ from pathlib import Path
 from pincite.documents.archives import LabelledClaim
 from pincite.retrieval import cascade
 from pincite.text import words
-from pincite.text.passages import cited_passages, sentences_of
+from pincite.text.passages import cited_passages, units_of
 from pincite.types import GAP, Document, Passage, Span
 from pincite_lab.training.groups import Group, is_held_back, read_sets, write_groups
 from pincite_lab.training.objective import AS_BEFORE
@@ -43,9 +43,9 @@ def without(evidence: str, spans: Sequence[Span]) -> str:
 
 def lacking_one(claim: str, text: str) -> str | None:
     """Return the text without the sentence that alone has most of the claim, if it has LEAST."""
-    terms = words.terms(claim)
-    spans = [span for span, _ in sentences_of(text, "en")]
-    stated = [set(words.stated(terms, span.of(text))) for span in spans]
+    terms = words.weighted_terms(claim)
+    spans = [span for span, _ in units_of(text, "en")]
+    stated = [set(words.stated_terms(terms, span.of(text))) for span in spans]
     alone = [
         sum(terms[t] for t in own - set().union(*stated[:i], *stated[i + 1 :]))
         for i, own in enumerate(stated)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner, Result
 
-from pincite.cli import cli, options
+from pincite.cli import cli, extras, options
 from pincite.documents.inputs import Parallel
 from pincite.errors import MissingExtra, install_command
 

@@ -119,7 +119,3 @@ def test_about_reaches_to_the_next_number_of_as_many_digits(
 def test_vague_numbers_eras_and_calendars(claim: str, source: str, stated: bool) -> None:
     assert (unstated(claim, source, ("en", "en")) == ()) is stated
     assert names.missing(claim, source) == []
-
-
-def test_a_calendar_is_nobody() -> None:
-    assert names.missing("It began on 7 November in the Gregorian calendar.", "7 November") == []

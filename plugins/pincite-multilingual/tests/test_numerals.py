@@ -118,7 +118,7 @@ def test_formatted_shares_are_read(language: str, permille: int) -> None:
 def test_any_text_states_its_own_values(language: str, text: str) -> None:
     assert quantities.unstated(text, text, (language, language)) == ()
     pieces = in_english(text, language).pieces
-    assert "".join(span.of(text) for span, _ in pieces) == text
+    assert "".join(piece.original.of(text) for piece in pieces) == text
 
 
 @each_row("multilingual/numerals/figures_are_shared_across_languages")

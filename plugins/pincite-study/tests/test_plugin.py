@@ -23,9 +23,9 @@ from pincite_server.database import Database, DatabaseError
 from pincite_server.identity import Role, allowed
 from pincite_server.site import Site
 from pincite_study.plugin import PLUGIN
-from pincite_study.rating import metadata
 from pincite_study.routes.rating import RATE, STUDY
 from pincite_study.studies import StudyStore
+from pincite_study.tables import metadata
 
 
 @pytest.fixture

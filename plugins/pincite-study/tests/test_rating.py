@@ -154,10 +154,12 @@ def test_a_closed_study_takes_nothing(studies: StudyStore, ratings: RatingStore)
     made = study(studies, n=2)
     rater, _ = ratings.join(made.study_id)
     assert ratings.next(rater)
-    closed = studies.close(made.study_id)
+    studies.close(made.study_id)
+    closed = studies.get(made.study_id)
     assert closed
     assert closed.closed
-    assert studies.close(made.study_id) == closed  # closed once
+    studies.close(made.study_id)
+    assert studies.get(made.study_id) == closed  # closed once
     with pytest.raises(Ended):
         ratings.answer(rater, 1, Answered("a"), None)
     with pytest.raises(Ended):

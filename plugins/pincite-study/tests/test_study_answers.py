@@ -15,9 +15,10 @@ from pincite.protocols import Usage
 from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, Searched
-from pincite_study.items import NO_ANSWER, Item, answers_of, sampled, shown
+from pincite_study.blinding import blind
+from pincite_study.items import NO_ANSWER, Item, answers_of, draw_sample
 from pincite_study.preferences import Rating, summary
-from pincite_study.studies import CONSENT, CONSENTS
+from pincite_study.studies import CONSENTS
 
 BRIDGE = "Does the Varde bridge carry trams?"
 MILL = "Did the mill at Lunde burn?"
@@ -76,14 +77,15 @@ def test_answers_need_two_named_reports(names: tuple[str, ...]) -> None:
 
 def test_raters_see_no_system_and_no_address() -> None:
     item = items()[2]
-    seen = shown(item, baseline_first=True)
+    seen = blind(item, baseline_first=True)
     text = json.dumps([seen.a.passage.head, seen.b.passage.head, seen.article])
     assert "papers.example" not in text
     assert "third" not in text
 
 
 def test_every_other_report_has_a_row_of_its_own() -> None:
-    compared = [each.compared(n) for n, each in enumerate(sampled(items(), "random", None, 0), 1)]
+    drawn = draw_sample(items(), "random", None, 0)
+    compared = [item.compared(number) for number, item in enumerate(drawn, 1)]
     ratings = [Rating(c.item, 1, "other", {}, "first", 2.0) for c in compared]
     found = summary(compared, ratings, 1, "answers")
     assert set(found["systems"]) == {"second", "third"}
@@ -93,7 +95,6 @@ def test_every_other_report_has_a_row_of_its_own() -> None:
 
 
 def test_consent_names_what_is_compared() -> None:
-    assert CONSENTS["passages"] == CONSENT
     assert "statement" not in CONSENTS["answers"]
 
 

@@ -16,7 +16,8 @@ from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
 from pincite_server.jobs import Status
 from pincite_server.site import Site
-from pincite_study.items import Gathered, gathered, item_of, sampled, shown
+from pincite_study.blinding import blind
+from pincite_study.items import Gathered, draw_sample, gather, item_of
 from pincite_study.preferences import Amount
 from pincite_study.rating import Answer, Answered, RatingStore
 from pincite_study.studies import Study, StudyStore
@@ -25,7 +26,7 @@ PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Meth
 
 
 def passages(*evidence: Evidence, of: tuple[Document, ...], seed: int = 0) -> Gathered:
-    return gathered(read_report(*evidence), at_hand(*of), "passages", seed)
+    return gather(read_report(*evidence), at_hand(*of), "passages", seed)
 
 
 # ── What is compared ─────────────────────────────────────────────────────────────────────────────
@@ -70,7 +71,7 @@ def test_what_cannot_be_compared_is_counted() -> None:
 def test_a_text_that_changed_is_not_at_hand() -> None:
     source = page(1)
     changed = dataclasses.replace(source, text=f"New. {source.text}")
-    found = gathered(read_report(chosen_in(source)), lambda doc_id: changed, "passages")
+    found = gather(read_report(chosen_in(source)), lambda doc_id: changed, "passages")
     assert found == Gathered(n_without_text=1)
 
 
@@ -84,16 +85,16 @@ def test_every_source_of_a_claim_counts_once() -> None:
     both = read_report(chosen_in(one), chosen_in(two, score=-2.0))
     claim = both.findings[0].claim
     same = tuple(dataclasses.replace(finding, claim=claim) for finding in both.findings)
-    found = gathered(
+    found = gather(
         dataclasses.replace(both, findings=(*same, same[0])), at_hand(one, two), "passages"
     )
-    chosen = sampled(found.items, "low-scores", None, 0, "passages")
+    chosen = draw_sample(found.items, "low-scores", None, 0, "passages")
     assert [item.score for item in chosen] == [-2.0, -1.0]
     good = passages(chosen_in(one, score=1.0), of=(one,))
     with pytest.raises(InputError, match="none of their citations scores below 0"):
-        sampled(good.items, "low-scores", None, 0, "passages")
+        draw_sample(good.items, "low-scores", None, 0, "passages")
     with pytest.raises(InputError, match="whole text"):
-        sampled([], "random", None, 0, "passages")
+        draw_sample([], "random", None, 0, "passages")
 
 
 def test_items_are_kept_under_the_names_of_their_sides() -> None:
@@ -126,7 +127,7 @@ def rate_all(ratings: RatingStore, made: Study) -> None:
     for _ in range(made.per_item):
         rater, _ = ratings.join(made.study_id)
         while task := ratings.next(rater):
-            seen = shown(task.item, task.baseline_first)
+            seen = blind(task.item, task.baseline_first)
             in_a = CHOSEN in seen.a.passage.head
             assert in_a is not (CHOSEN in seen.b.passage.head)
             assert (seen.a.passage.mark, seen.a.text, seen.b.text) == ("", None, None)
@@ -142,7 +143,7 @@ def rated(client: TestClient, site: Site) -> Study:
     job_id = job_of(site, 20, page(99, n_sentences=4))
     form = {"name": "Control", "job": job_id, "compare": "passages", "seed": "2"}
     assert client.post("/studies", data=form).status_code == 200
-    (made,) = StudyStore(site.database).listed("local", 2)
+    (made,) = StudyStore(site.database).newest("local", 2)
     assert (made.n_items, made.compare) == (20, "passages")
     assert (made.n_one_passage, made.n_without_text) == (1, 0)
     rate_all(RatingStore(site.database), made)
@@ -165,7 +166,7 @@ def test_the_table_of_ratings_names_the_sides(client: TestClient, rated: Study) 
 def test_the_pages_name_the_sides_after_the_end_only(client: TestClient, site: Site) -> None:
     form = {"name": "Control", "job": job_of(site, 3), "compare": "passages", "per_item": "1"}
     page_of_study = client.post("/studies", data=form)
-    (made,) = StudyStore(site.database).listed("local", 1)
+    (made,) = StudyStore(site.database).newest("local", 1)
     assert made.compare == "passages"
     text = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"}).text
     for _ in range(3):

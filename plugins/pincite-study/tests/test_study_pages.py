@@ -19,7 +19,8 @@ from pincite_server.identity import Role
 from pincite_server.jobs import Status
 from pincite_server.site import Site
 from pincite_study import rating
-from pincite_study.items import Item, shown
+from pincite_study.blinding import blind
+from pincite_study.items import Item
 from pincite_study.studies import StudyStore
 
 
@@ -37,7 +38,7 @@ def html_of(found: Item, *, baseline_first: bool) -> str:
         "added": [],
         "text_of": lambda name: "",
     }
-    seen = shown(found, baseline_first)
+    seen = blind(found, baseline_first)
     return rendering.rendered("rate.html", "en", seen=seen, **values)
 
 
@@ -131,7 +132,7 @@ def join(client: TestClient, link: str) -> Response:
 def test_a_study_is_made_of_jobs(client: TestClient, site: Site) -> None:
     form = {"name": "Bridges", "job": job_of(site), "per_item": "2", "seed": "4", "n": ""}
     assert client.post("/studies", data=form).status_code == 200
-    (made,) = StudyStore(site.database).listed("local", 9)
+    (made,) = StudyStore(site.database).newest("local", 9)
     assert (made.name, made.n_items, made.per_item, made.seed) == ("Bridges", 1, 2, 4)
 
 
@@ -150,7 +151,7 @@ def test_what_cannot_be_a_study_is_refused(
 ) -> None:
     form = {"name": "x", "job": job_of(site), **change}
     assert client.post("/studies", data=form).status_code == status
-    assert StudyStore(site.database).listed("local", 9) == []
+    assert StudyStore(site.database).newest("local", 9) == []
 
 
 @pytest.mark.parametrize(
@@ -218,7 +219,7 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, text: str) -> 
     sent = text.encode("utf-8", "replace").decode()  # as any browser sends it
     form = {"name": sent[:100], "job": job_of(site, text), "consent": f"I agree. {sent}"}
     client.post("/studies", data=form)
-    (made,) = StudyStore(site.database).listed("local", 9)
+    (made,) = StudyStore(site.database).newest("local", 9)
     seen = [client.get(f"/studies/{made.token}"), join(client, made.token or "")]
     form = {"answer": "a", "evidence_a": "enough", "evidence_b": "none"}
     seen.append(client.post(seen[-1].url.path, data=form))

@@ -12,7 +12,7 @@ import pytest
 from study_samples import item
 
 from pincite_server.database import Database
-from pincite_study.items import shown
+from pincite_study.blinding import blind
 from pincite_study.preferences import Amount
 from pincite_study.rating import ANSWERS, Answer, Answered, RatingStore, Task
 from pincite_study.report import report_of
@@ -36,7 +36,7 @@ def answer_of(task: Task, chance: random.Random) -> Answer:
     wanted = truth(int(task.item.claim.split()[3]))[1]
     if wanted == "neither":
         return "neither"
-    seen = shown(task.item, task.baseline_first)
+    seen = blind(task.item, task.baseline_first)
     in_a = {"existing": "oldsite", "suggested": "newsite"}[wanted] in seen.a.passage.mark
     return "a" if in_a else "b"
 

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.documents.dates import iso_date, stated_date
 from pincite.text import pasted
+from pincite.text.dates import iso_date, stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.check.speakers import Occasion
 

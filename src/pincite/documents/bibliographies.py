@@ -15,9 +15,9 @@ from lxml import etree
 from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack it
 
 from pincite.documents.body import GZIP, Body, Limits, head_of, too_large, unpacked, unusable
-from pincite.documents.dates import stated_date
 from pincite.documents.papers import PUBMED, PUBMED_STATUS, Authors, joined
 from pincite.documents.text import cleaned, decoded, one_line
+from pincite.text.dates import stated_date
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmid_of_url, pubmed_address
 from pincite.types import Document, Reason, Unchecked
 

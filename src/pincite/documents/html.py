@@ -21,10 +21,10 @@ from lxml import etree
 
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
-from pincite.documents.dates import iso_date
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
 from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
+from pincite.text.dates import iso_date
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words

@@ -17,11 +17,11 @@ from lxml import etree
 
 from pincite.documents import tables
 from pincite.documents.body import ARTICLE_INSIDE, Body, Format, Limits, head_of, unusable
-from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.markup import Broken, flat, line_of, parsed, records, root_of
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text.dates import first_date, iso_date, stated_date
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Document, Reason, Unchecked
 

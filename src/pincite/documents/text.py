@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pincite.documents.body import Body
-from pincite.documents.dates import dateline
+from pincite.text.dates import date_at_head
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
@@ -277,7 +277,7 @@ def document_of(
         title=one_line(front.get("title")),
         text=text,
         kind=kind,
-        published=stated[0] if stated else (kind in _DATED and dateline(text)) or None,
+        published=stated[0] if stated else (kind in _DATED and date_at_head(text)) or None,
         fetched=body.fetched,
         language=code_of(front.get("lang")),
         meta={key: value for key, value in meta.items() if value},

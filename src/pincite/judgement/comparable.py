@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pincite.text import alternatives, names, quantities, tables
+from pincite.text.dates import Day
 from pincite.text.figures import MONTHS
 from pincite.text.finite import referents
-from pincite.text.quantities import Day, Value
+from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, is_heading, roots, sentences_of

@@ -251,9 +251,8 @@ def _find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
         if other is None or names.missing(clause.text, source.page):
             continue
         if _is_all_in_row(clause.text, row, source):
-            claimed, stated = other
             span = Span(start, start + len(row.line))
-            return _witness(claimed.span.of(clause.text), stated, span)
+            return _witness(other.claimed.of(clause.text), other.stated, span)
     return None
 
 

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pincite.documents.dates import stated_date
 from pincite.durable import data_path, write_text
 from pincite.errors import ConfigError, InputError, usable
 from pincite.retrieval.fusion import kept, n_words, stands_in
+from pincite.text.dates import stated_date
 from pincite.text.hosts import (
     WIKIPEDIA_AND_COPIES,
     WIKIPEDIA_AND_MIRRORS,

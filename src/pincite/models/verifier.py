@@ -446,7 +446,9 @@ def lacking(
         if value.span.of(text) not in shown and value.span.of(text) in own
     ]
     missing = names.missing(text, source, claim.language)
-    unnamed = names.whole(text, [name for name in missing if name not in shown and name in own])
+    unnamed = names.full_names(
+        text, [name for name in missing if name not in shown and name in own]
+    )
     return tuple(figures[:MAX_NAMED]), tuple(unnamed[:MAX_NAMED])
 
 

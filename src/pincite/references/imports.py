@@ -19,12 +19,12 @@ from typing import IO, Any
 
 from pincite.documents import bibliographies, papers
 from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
-from pincite.documents.dates import iso_date, stated_date
 from pincite.documents.markup import Broken, line_of, parsed, records, root_of
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import catalogue
 from pincite.references.catalogue import NOTICE, Imported, Notice, NoticeKind, Work, about, arxiv_of
+from pincite.text.dates import iso_date, stated_date
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
 

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 
-from pincite.text.names import ET_AL, PARTICLES
+from pincite.text.identifiers import ET_AL, NAME_PARTICLES
 
 NEAR_FROM = 0.7  # share of words in common: "near" titles differ in one word of four or less
 _MARKUP = re.compile(r"<[^<>]{1,40}>|\\[a-zA-Z]+\s*|[{}$\\^_]")
@@ -143,7 +143,7 @@ def _parts(name: str) -> tuple[frozenset[str], frozenset[str]]:
         short = len(piece) <= 4 and piece.isupper() and (longest > len(piece) or len(piece) == 1)
         if len(piece) == 1 or (short and len(pieces) > 1):
             initials.update(piece.casefold())
-        elif piece.casefold() not in PARTICLES:
+        elif piece.casefold() not in NAME_PARTICLES:
             full.update(_TWO_LETTERS.sub("", word) for word in words_of(piece))
     return frozenset(full), frozenset(initials)
 

@@ -18,13 +18,13 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from pincite.documents.dates import stated_date
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Imported, Lookup, Notice, NoticeKind, Work
 from pincite.references.imports import contained
 from pincite.settings import ReferencesSettings, WebSettings
+from pincite.text.dates import stated_date
 from pincite.text.hosts import original_of, snapshot_at
 from pincite.text.identifiers import doi_of
 from pincite.types import Citation, Reason

@@ -13,13 +13,12 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
-from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import catalogue, matching
 from pincite.references.catalogue import Lookup, Lookups, Notice, Unanswered, Work
 from pincite.references.matching import Authors, Likeness, titles
-from pincite.text.identifiers import doi_in, isbn13
-from pincite.text.names import ET_AL
+from pincite.text.dates import stated_date
+from pincite.text.identifiers import ET_AL, doi_in, isbn13
 from pincite.types import Article, Citation, Claim, Doc, Fault, FaultKind, WorkStatus, written
 
 Status = WorkStatus

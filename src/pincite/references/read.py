@@ -19,8 +19,14 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
 from pincite.references.catalogue import Work, arxiv_of
-from pincite.text.identifiers import doi_in, doi_of_url, identifiers_in, pmc_of_url, pmid_of_url
-from pincite.text.names import people
+from pincite.text.identifiers import (
+    doi_in,
+    doi_of_url,
+    identifiers_in,
+    pmc_of_url,
+    pmid_of_url,
+    split_authors,
+)
 from pincite.types import Citation, Document, Span, Unchecked
 from pincite.wiki.article import listed_references, read_pages_of, references_of
 from pincite.wiki.templates import Source, known_fields
@@ -128,7 +134,7 @@ def _listed(source: Source) -> Reference:
     years = [*_YEAR.finditer(numbers.sub(lambda match: "_" * len(match[0]), source.text))]
     ends = [at for at in (at_title, years[0].start() if years else -1) if at > 0]
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
-    named = people(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
+    named = split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
     fields = {**source.fields, "title": title} | ({"date": years[0][0]} if years else {})
     known = known_fields(fields) | ({"authors": tuple(_paired(named))} if named else {})
     return Reference(Citation("", NOWHERE, source.span, text=source.text, **known))

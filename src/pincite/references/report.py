@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.text import Text
 
 from pincite import errors
-from pincite.documents.dates import stated_date
 from pincite.notes import Note
 from pincite.references import outcomes
 from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
@@ -19,7 +18,8 @@ from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
 from pincite.report import cells
 from pincite.report.cells import WORKS
-from pincite.text.names import ET_AL
+from pincite.text.dates import stated_date
+from pincite.text.identifiers import ET_AL
 from pincite.types import INLINE, Doc, written
 
 ORDER = list(Status)  # the worst first

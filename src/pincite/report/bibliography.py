@@ -20,12 +20,21 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
 
 from pincite import errors
-from pincite.documents.dates import iso_date, stated_date
 from pincite.judgement.retraction import Retraction
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text.dates import iso_date, stated_date
 from pincite.text.hosts import without_folder
-from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
-from pincite.text.names import ET_AL, PARTICLES, is_group, people
+from pincite.text.identifiers import (
+    ET_AL,
+    NAME_PARTICLES,
+    doi_address,
+    doi_in,
+    doi_of_url,
+    is_group,
+    pmc_of_url,
+    pmid_of_url,
+    split_authors,
+)
 from pincite.types import Document
 
 _COMMA = re.compile(r"\s*,\s*")
@@ -100,7 +109,9 @@ def parse_authors(meta: Mapping[str, str]) -> Authors:
     """Parse the authors that the metadata names."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
-    names = [{"literal": name} if name in groups else csl_name(name) for name in people(stated)]
+    names = [
+        {"literal": name} if name in groups else csl_name(name) for name in split_authors(stated)
+    ]
     return Authors(names, bool(ET_AL.search(stated)))
 
 
@@ -136,7 +147,7 @@ def csl_name(text: str) -> CslName:
         return _csl_name(match["family"], match["given"])
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = len(words) - 1
-    while start > 1 and words[start - 1] in PARTICLES:
+    while start > 1 and words[start - 1] in NAME_PARTICLES:
         start -= 1
     return _csl_name(" ".join(words[start:]), " ".join(words[:start]), suffix)
 

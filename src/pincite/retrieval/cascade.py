@@ -20,7 +20,7 @@ from typing import NamedTuple
 from pincite import errors
 from pincite.text import syntax, words
 from pincite.text.languages import identify
-from pincite.text.passages import WIDE_WORDS, sentences_of
+from pincite.text.passages import WIDE_WORDS, units_of
 from pincite.text.sentences import joined, n_words
 from pincite.types import GAP, Claim, Evidence, Passage, Span
 
@@ -111,8 +111,8 @@ def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
 def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
     """Return one text of the sentences of a page that together cover most of a claim.
 
-    Greedy: the sentence that adds most by the weights of `words.terms` comes next, with the one
-    before if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
+    Greedy: the sentence that adds most by `words.weighted_terms` comes next, with the one before
+    if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
     shares anything.
 
     Args:
@@ -120,7 +120,7 @@ def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
         passages: of the page, with its text.
     """
     page = passages[0].page
-    sentences = sentences_of(page, passages[0].language)
+    sentences = units_of(page, passages[0].language)
     chosen = [sentences[n][0] for n in _choose_covering(claim, page, sentences)]
     pieces = joined(chosen, lambda one, other: not page[one.end : other.start].strip())
     if not pieces:
@@ -140,8 +140,8 @@ def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
 
 def _choose_covering(claim: str, page: str, sentences: Sequence[tuple[Span, int]]) -> list[int]:
     """Choose the sentences for `covering`, given each one's span and number of words."""
-    weights, left = dict(words.terms(claim)), COVERING_WORDS
-    terms = [words.stated(weights, span.of(page)) for span, _ in sentences]
+    weights, left = dict(words.weighted_terms(claim)), COVERING_WORDS
+    terms = [words.stated_terms(weights, span.of(page)) for span, _ in sentences]
     lengths = [length for _, length in sentences]
     candidates = {n for n, stated in enumerate(terms) if stated}
     if candidates and sum(lengths) <= left:

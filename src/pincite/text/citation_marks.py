@@ -54,7 +54,7 @@ class Sentence:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each for mark in self.marks for each in mark.ids))
+        return tuple(dict.fromkeys(name for mark in self.marks for name in mark.ids))
 
 
 def marks(text: str) -> list[Mark]:
@@ -69,13 +69,15 @@ def marks(text: str) -> list[Mark]:
 def _ids(mark: str) -> tuple[str, ...]:
     if PUBMED.search(mark):
         return tuple(dict.fromkeys(f"PUBMED:{n}" for n in re.findall(r"\d+", mark)))
-    found: list[str] = []
+    ids: list[str] = []
     for number in re.findall(_NUMBER, mark):
-        first, *last = (int(n) for n in re.findall(r"\d+", number))
-        stop = last[0] if last else first
-        wide = not first <= stop < first + MOST_IN_A_RANGE
-        found += [str(first), str(stop)] if wide else map(str, range(first, stop + 1))
-    return tuple(dict.fromkeys(found))
+        ends = [int(digits) for digits in re.findall(r"\d+", number)]
+        first, last = ends[0], ends[-1]
+        if first <= last < first + MOST_IN_A_RANGE:
+            ids += map(str, range(first, last + 1))
+        else:
+            ids += [str(first), str(last)]
+    return tuple(dict.fromkeys(ids))
 
 
 def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
@@ -86,13 +88,11 @@ def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
     >>> as_text("It rose [8, 9] (PMID: 12). It fell [1].")
     'It rose (8, 9) {PMID: 12}. It fell (1).'
     """
-    inside = {
-        mark.span: text[mark.span.start + 1 : mark.span.end - 1]
-        for mark in (marks(text) if foreign is None else foreign)
-    }
-    return with_written(
-        text, {s: f"{{{t}}}" if PUBMED.search(t) else f"({t})" for s, t in inside.items()}
-    )
+    rewritten = dict[Span, str]()
+    for mark in marks(text) if foreign is None else foreign:
+        words = text[mark.span.start + 1 : mark.span.end - 1]
+        rewritten[mark.span] = f"{{{words}}}" if PUBMED.search(words) else f"({words})"
+    return with_written(text, rewritten)
 
 
 def with_written(text: str, written: Mapping[Span, str]) -> str:
@@ -118,12 +118,9 @@ def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> 
     >>> without_copied(answer, [(frozenset({"2"}), source)])
     'Tea lowers the pressure of the blood (7) in men [2].'
     """
-    found = marks(text)
-    if not found:
-        return text
     copied = [
         mark
-        for mark, before in zip(found, _words_before(text), strict=True)
+        for mark, before in zip(marks(text), _words_before(text), strict=True)
         if len(before) == _WORDS_ALIKE
         and any(
             (before, mark.ids) in _marks_with_words(source) and not names.issuperset(mark.ids)
@@ -155,8 +152,8 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
     >>> [(s.text, s.ids) for s in cited_sentences("It rose. [1] It fell [2].")]
     [('It rose.', ('1',)), ('It fell.', ('2',))]
     """
-    found = marks(text)
-    blank = with_written(text, {m.span: _FILLER * (m.span.end - m.span.start) for m in found})
+    all_marks = marks(text)
+    blank = with_written(text, {m.span: _FILLER * (m.span.end - m.span.start) for m in all_marks})
     spans: list[Span] = []
     for span in sentences(blank, language):
         if spans and not _WORD.search(span.of(blank)):
@@ -168,17 +165,14 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
             spans[-1] = Span(spans[-1].start, trimmed(blank, Span(span.start, end)).end)
             span = trimmed(blank, Span(end, span.end))
         spans.append(span)
-    owned = [
-        tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
-        for span in spans
-    ]
-    return [
-        Sentence(span, without_marks(text, span, own), own)
-        for span, own in zip(spans, owned, strict=True)
-    ]
+    cited = []
+    for span in spans:
+        own = tuple(m for m in all_marks if span.start <= m.span.start and m.span.end <= span.end)
+        cited.append(Sentence(span, without_marks(text, span, own), own))
+    return cited
 
 
-def quote_with_marks(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
+def quote_with_marks(quotes: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
     """Join copied sentences, one per line, each followed by its source's number.
 
     Marks within a copied sentence are the paper's own, and are neutralised by `as_text`.
@@ -186,14 +180,16 @@ def quote_with_marks(found: Sequence[tuple[str, int]]) -> tuple[str, list[Senten
     >>> quote_with_marks([("It fell [55].", 2)])[0]
     'It fell (55). [2]'
     """
-    lines, sentences_, at = [], [], 0
-    for text, number in found:
-        text = as_text(" ".join(text.split()))
-        mark = Mark(Span(at + len(text) + 1, at + len(text) + 3 + len(str(number))), (str(number),))
-        lines.append(f"{text} [{number}]")
-        sentences_.append(Sentence(Span(at, mark.span.end), text, (mark,)))
-        at = mark.span.end + 1
-    return "\n".join(lines), sentences_
+    lines, cited, at = list[str](), list[Sentence](), 0
+    for quote, number in quotes:
+        text = as_text(" ".join(quote.split()))
+        line = f"{text} [{number}]"
+        end = at + len(line)
+        mark = Mark(Span(at + len(text) + 1, end), (str(number),))
+        lines.append(line)
+        cited.append(Sentence(Span(at, end), text, (mark,)))
+        at = end + 1
+    return "\n".join(lines), cited
 
 
 def without_open_mark(text: str) -> str:
@@ -215,7 +211,7 @@ def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
 
 
 def with_neighbours(
-    found: Sequence[Sentence], likeness: Callable[[Sentence, Sentence], float]
+    cited: Sequence[Sentence], likeness: Callable[[Sentence, Sentence], float]
 ) -> list[tuple[Sentence, bool]]:
     """Return each sentence, and whether its marks come from a neighbour.
 
@@ -225,9 +221,9 @@ def with_neighbours(
     Only a neighbour's own marks are inherited.
     """
     result = []
-    for place, sentence in enumerate(found):
-        middle = 0 < place < len(found) - 1
-        beside = (found[place - 1], found[place + 1]) if middle and not sentence.marks else ()
+    for place, sentence in enumerate(cited):
+        is_inner = 0 < place < len(cited) - 1
+        beside = (cited[place - 1], cited[place + 1]) if is_inner and not sentence.marks else ()
         neighbours = [neighbour for neighbour in beside if neighbour.marks]
         if neighbours:
             chosen = max(neighbours, key=lambda n: likeness(sentence, n))
@@ -262,12 +258,12 @@ def renumber(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
     order: dict[int, int] = {}
     written: dict[Span, str] = {}
     for mark in marks(text):
-        numbers = [find_number(each, known) for each in mark.ids]
+        numbers = [find_number(name, known) for name in mark.ids]
         for number in numbers:
             if number is not None:
                 order.setdefault(number, len(order) + 1)
-        if all(each.isdigit() for each in mark.ids):
+        if all(map(str.isdigit, mark.ids)):
             pairs = zip(mark.ids, numbers, strict=True)
-            new = (old if number is None else str(order[number]) for old, number in pairs)
+            new = (name if number is None else str(order[number]) for name, number in pairs)
             written[mark.span] = f"[{', '.join(new)}]"
     return with_written(text, written), list(order)

@@ -1,7 +1,8 @@
-"""Numbers, years, dates and percentages as comparable values.
+"""Numbers, years, months and percentages as exact values, by which sentences are ranked.
 
-Models miss small changes of numbers (Verif.ai reports this of its own model); rules do not.
-"1,500" and "fifteen hundred" are one value; "14 May 1911" and "May 14, 1911" have the same figures.
+"1,500" and "fifteen hundred" are one figure; "14 May 1911" and "May 14, 1911" have the same three.
+`quantities` compares values as people do, by intervals and units; it shares the words for numbers,
+and the rendering of other languages in English, with this module.
 """
 
 import math
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from itertools import pairwise
+from operator import itemgetter
 from types import ModuleType
 from typing import NamedTuple
 
@@ -47,7 +49,9 @@ _NUMBER = re.compile(
 )
 # "5m people" and "£5 m" are millions, "1,500 m" are metres.
 _SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, tuple("$€£¥")
-_SHORT_RANGE = re.compile(r"\b(1\d|20)(\d\d)[-–/](\d\d)\b(?![-–/\d])")  # 1911–13, 1998/99
+_SHORT_RANGE = re.compile(
+    r"\b(?P<century>1\d|20)\d\d[-–/](?P<end>\d\d)\b(?![-–/\d])"
+)  # 1911–13, 1998/99
 _WORDS = re.compile(
     rf"\b(?=[efnostz])"  # possible first letters: four times as fast
     rf"(?:(?P<tens>(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[:9])}))\b"
@@ -84,13 +88,13 @@ def figures(text: str) -> tuple[Figure, ...]:
     """
     text = fold(text)
     ends = [
-        Figure("year", float(match[1] + match[3]), Span(*match.span(3)))
+        Figure("year", float(match["century"] + match["end"]), Span(*match.span("end")))
         for match in _SHORT_RANGE.finditer(text)
     ]
-    taken = {figure.span for figure in ends}
-    numerals = [figure for figure in _numerals(text) if figure.span not in taken]
-    found = [*numerals, *ends, *_spelt_out(text), *_months(text)]
-    return tuple(sorted(found, key=lambda figure: figure.span))
+    in_ranges = {figure.span for figure in ends}
+    numerals = [figure for figure in _numerals(text) if figure.span not in in_ranges]
+    in_text = [*numerals, *ends, *_spelt_out(text), *_months(text)]
+    return tuple(sorted(in_text, key=lambda figure: figure.span))
 
 
 def fold(text: str) -> str:
@@ -185,24 +189,32 @@ def _months(text: str) -> Iterator[Figure]:
             yield Figure("month", float(MONTH_NUMBERS[word]), Span(*match.span("month")))
 
 
-# ── Numbers in other languages ───────────────────────────────────────────────────────────────────
+# Entry points: modules with `LANGUAGES`, and `in_english(text, language) -> Rendering`. Without one
+# (pincite-multilingual) only English is read, as by the network of the verifier.
+NUMERALS = "pincite.numerals"
 
-# Without a plugin (pincite-multilingual) only English is read: so is the verifier's network.
-NUMERALS = "pincite.numerals"  # entry points: a module with `LANGUAGES` and `in_english`
+
+class Piece(NamedTuple):
+    """A part of a text that was rendered in English, in order."""
+
+    start: int  # in the rendering
+    original: Span
+    is_unsure: bool  # whether it may mean something else
 
 
 class Rendering(NamedTuple):
-    """A text in English, and the place and the certainty of each of its pieces."""
+    """A text in English, and the pieces of which it was made."""
 
     text: str
-    starts: Sequence[int]  # of the pieces, in `text`
-    pieces: Sequence[tuple[Span, bool]]  # their place in the original; whether they are unsure
+    pieces: Sequence[Piece] = ()
 
-    def original(self, found: Span) -> tuple[Span, bool]:
-        """The place in the original of a span of `text`, and whether it is unsure."""
-        first, last = (bisect_right(self.starts, at) - 1 for at in (found.start, found.end - 1))
-        places, unsure = zip(*self.pieces[first : last + 1], strict=True)
-        return Span(places[0].start, places[-1].end), any(unsure)
+    def original(self, span: Span) -> tuple[Span, bool]:
+        """The place in the original of a span of `text`, and whether a piece of it is unsure."""
+        ends = span.start, span.end - 1
+        first, last = (bisect_right(self.pieces, n, key=itemgetter(0)) - 1 for n in ends)
+        pieces = self.pieces[first : last + 1]
+        place = Span(pieces[0].original.start, pieces[-1].original.end)
+        return place, any(piece.is_unsure for piece in pieces)
 
 
 @cache
@@ -219,5 +231,5 @@ def reads_numbers(language: str | None) -> bool:
 def in_english(text: str, language: str) -> Rendering:
     """Render a text in English, all other words blanked; empty if its language is not read."""
     plugin = renderer()
-    rendering: Rendering = plugin.in_english(text, language) if plugin else Rendering("", (), ())
+    rendering: Rendering = plugin.in_english(text, language) if plugin else Rendering("")
     return rendering

@@ -1,9 +1,9 @@
-"""Hosts, archive addresses, and the `Retry-After` header.
+"""The hosts of web addresses, the archives and mirrors among them, and how long one asks to wait.
 
 Wikipedia and its copies support all claims of the article (circular sourcing): the large ones of
-"Wikipedia:Mirrors and forks"; others are recognised by what they say. The
-Wayback Machine's addresses are `/web/TIME/PAGE`: `TIME` has up to 14 digits, `*` is a calendar, and
-the suffix `id_` selects the original page. archive.today uses `/TIME/PAGE`, or a short name.
+"Wikipedia:Mirrors and forks"; others are recognised by what they say. The Wayback Machine's
+addresses are `/web/TIME/PAGE`: `TIME` has up to 14 digits, `*` is a calendar, and the suffix `id_`
+selects the original page. archive.today uses `/TIME/PAGE`, or a short name.
 """
 
 import re
@@ -76,7 +76,8 @@ def is_front(url: str) -> bool:
 
 
 WAYBACK_HOSTS = ("archive.org",)  # includes subdomains
-NEWEST = "2"  # as a time: the Wayback Machine resolves it to the latest copy
+_MOST_ARCHIVES = 3  # that contain copies of each other's copies
+_NEWEST = "2"  # as a time: the Wayback Machine resolves it to the latest copy
 _WAYBACK = re.compile(
     r"(?P<base>https?://[^/]+/(?:web|wayback)/)"
     r"(?:(?P<time>\d{1,14})(?:[a-z]{2}_)?/|\d{0,14}\*/|(?=https?:/))(?P<page>.+)",
@@ -119,7 +120,7 @@ class Snapshot:
         """
         if not self.base:
             return self.url
-        return f"{self.base}{self.time or near or NEWEST}id_/{self.page}"
+        return f"{self.base}{self.time or near or _NEWEST}id_/{self.page}"
 
 
 def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | None:
@@ -128,13 +129,13 @@ def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | 
     `hosts` are those of Wayback Machines, including their subdomains.
     """
     url = url.strip()
-    if (found := _WAYBACK.match(url)) and is_below(url, hosts):
-        base = found["base"]
+    if (match := _WAYBACK.match(url)) and is_below(url, hosts):
+        base = match["base"]
         if is_below(url, WAYBACK_HOSTS):  # it redirects http to https
             base = re.sub("^http:", "https:", base, flags=re.IGNORECASE)
-        return Snapshot(url, _with_scheme(found["page"]), found["time"] or "", base)
-    if found := _TODAY.match(url):
-        return Snapshot(url, _with_scheme(found["page"]), re.sub(r"\D", "", found["time"]))
+        return Snapshot(url, _with_scheme(match["page"]), match["time"] or "", base)
+    if match := _TODAY.match(url):
+        return Snapshot(url, _with_scheme(match["page"]), re.sub(r"\D", "", match["time"]))
     return None
 
 
@@ -144,11 +145,9 @@ def original_of(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> str:
     >>> original_of("https://web.archive.org/web/20130105/http:/www.example.org/a")
     'http://www.example.org/a'
     """
-    for _ in range(3):  # archives may contain copies of archives
-        found = snapshot_at(url, hosts)
-        if not found:
-            break
-        url = found.page
+    for _ in range(_MOST_ARCHIVES):
+        if snapshot := snapshot_at(url, hosts):
+            url = snapshot.page
     return url
 
 
@@ -158,8 +157,6 @@ def _with_scheme(url: str) -> str:
         return f"{match[1]}://{url[match.end() :]}"
     return f"http://{url}"
 
-
-# ── Retry-After ──────────────────────
 
 _SECONDS = re.compile(r"\d+(\.\d+)?", re.ASCII)  # the RFC requires integers; some send fractions
 _LONGEST = 1e9  # seconds: 31 years, a cap for absurd values

@@ -1,9 +1,11 @@
-"""Normalises ISBN, DOI and PMID so that they can be compared."""
+"""Identifies a cited work: by ISBN, DOI or PMID, else by its title and authors."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 from urllib.parse import quote, unquote, urlsplit
+
+from pincite.text import words_of
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
 _DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.|www\.)?doi\.org/)?10\.[0-9]{4,9}/\S+\Z", re.I)
@@ -35,6 +37,9 @@ _NAMED = {
     ),
 }
 _INITIALS = 3  # capitals, at most: "Ito MK" is the person also written "Mei K. Ito"
+ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
+NAME_PARTICLES, _GROUP_WORDS = (words_of("names", name) for name in ("particles", "groups"))
+_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
 
 
 def isbn13(text: str) -> str | None:
@@ -43,8 +48,8 @@ def isbn13(text: str) -> str | None:
     >>> isbn13("ISBN 0-306-40615-2 (hbk)"), isbn13("9780306406157"), isbn13("0306406153")
     ('9780306406157', '9780306406157', None)
     """
-    for found in _ISBN.findall(text):
-        digits = re.sub(r"[^0-9X]", "", found.upper())
+    for written in _ISBN.findall(text):
+        digits = re.sub(r"[^0-9X]", "", written.upper())
         if len(digits) == 10 and "X" not in digits[:-1]:
             values = [*map(int, digits[:-1]), 10 if digits[-1] == "X" else int(digits[-1])]
             if sum((10 - n) * value for n, value in enumerate(values)) % 11 == 0:
@@ -81,8 +86,8 @@ def doi_of_url(url: str) -> str | None:
         return None
     if (parts.hostname or "").endswith("doi.org"):
         return doi_in(url)
-    found = _DOI_IN_URL.search(unquote(f"{parts.path}?{parts.query}"))
-    return doi_in(_VIEW.sub("", found[0])) if found else None
+    match = _DOI_IN_URL.search(unquote(f"{parts.path}?{parts.query}"))
+    return doi_in(_VIEW.sub("", match[0])) if match else None
 
 
 def doi_address(doi: str) -> str:
@@ -102,11 +107,11 @@ def doi_in(text: str) -> str | None:
     >>> doi_in("https://doi.org/10.1000/a%3Cb"), doi_in("10.1000/a;10.1000/b"), doi_in("10.5 km/h")
     ('10.1000/a<b', '10.1000/a', None)
     """
-    found = _DOI_IN.search(text)
-    if found is None:
+    match = _DOI_IN.search(text)
+    if match is None:
         return None
-    doi = _NEXT.split(found[0], maxsplit=1)[0]
-    if text[: found.start()].lower().endswith("doi.org/"):
+    doi = _NEXT.split(match[0], maxsplit=1)[0]
+    if text[: match.start()].lower().endswith("doi.org/"):
         doi = unquote(doi.partition("?")[0].partition("#")[0])
     while doi[-1] in ".,;:!?'’*" or doi.count(doi[-1]) > doi.count(_PAIRS.get(doi[-1], doi[-1])):
         doi = doi[:-1]
@@ -119,10 +124,11 @@ def identifiers_in(text: str) -> dict[str, str]:
     >>> identifiers_in("A. Berg. ISBN 0-306-40615-3, arXiv:2101.00001, PMID: 77.")
     {'isbn': '0-306-40615-3', 'pmid': '77', 'arxiv': '2101.00001'}
     """
-    found = {name: pattern.search(text) for name, pattern in _NAMED.items()}
-    known = {name: match[1] for name, match in found.items() if match}
-    doi = doi_in(text)
-    return known | ({"doi": doi} if doi else {})
+    matches = {name: pattern.search(text) for name, pattern in _NAMED.items()}
+    identifiers = {name: match[1] for name, match in matches.items() if match}
+    if doi := doi_in(text):
+        identifiers["doi"] = doi
+    return identifiers
 
 
 def pmid_of(text: str) -> str | None:
@@ -155,12 +161,37 @@ def work_key(title: str, names: Sequence[str]) -> str | None:
     >>> work_key("The Harbour: A History", ["Mei K. Ito"])
     'the harbour a history|ito'
     """
-    name = next((words for name in names if (words := _words(name))), [])
-    called = _words(title)
-    if not called or not name:
+    first_author = next(filter(None, map(_words, names)), [])
+    if not _words(title) or not first_author:
         return None
-    initials = len(name) > 1 and len(name[-1]) <= _INITIALS and name[-1].isupper()
-    return f"{' '.join(called)}|{name[0 if initials else -1]}".casefold()
+    last = first_author[-1]
+    has_initials = len(first_author) > 1 and len(last) <= _INITIALS and last.isupper()
+    family_name = first_author[0] if has_initials else last
+    return f"{' '.join(_words(title))}|{family_name}".casefold()
+
+
+def split_authors(stated: str) -> list[str]:
+    """Split a list of authors in any form, such as "Ida Holm, Per Berg and Li Wei", into names.
+
+    >>> split_authors("Holm, Ida; Berg, Per"), split_authors("Holm, Ida and Berg, Per")
+    (['Holm, Ida', 'Berg, Per'], ['Holm, Ida', 'Berg, Per'])
+    """
+    text = ET_AL.sub("", stated)
+    authors = text.split(";")
+    if len(authors) == 1 and not is_group(text):
+        authors = []
+        for part in _AND.split(text):
+            pieces = [piece.strip() for piece in part.strip(", ").split(",")]
+            # Commas separate names, or the parts of one: "Holm, Ida".
+            authors += pieces if all(" " in piece for piece in pieces) else [part]
+    return [name.strip() for name in authors if any(map(str.isalnum, name))]
+
+
+def is_group(author: str) -> bool:
+    """Whether an author is a group: "University", or lower-case words other than particles."""
+    words = re.findall(r"[^\W\d_]{2,}", author)
+    small = {word for word in words if word.islower()} - NAME_PARTICLES - {"and"}
+    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
 
 
 def _words(text: str) -> list[str]:

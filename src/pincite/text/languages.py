@@ -14,31 +14,31 @@ from pathlib import Path
 
 from pincite.text import words_of
 
-_KNOWN = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
+_DATA = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 FUNCTION_WORDS, NEGATIONS = (
-    {language: frozenset(words.split()) for language, words in _KNOWN[table].items()}
+    {language: frozenset(words.split()) for language, words in _DATA[table].items()}
     for table in ("function_words", "negations")
 )
 # Languages whose names are marked by capitals; in German all nouns are.
 CAPITALISED_NAMES = FUNCTION_WORDS.keys() - {"de", "zh"} | {"en"}
-_RANGES: dict[str, str] = {name: ranges for name, (ranges, _) in _KNOWN["scripts"].items()}
+_RANGES: dict[str, str] = {name: ranges for name, (ranges, _) in _DATA["scripts"].items()}
 _CODES: dict[str, list[str]] = {
-    name: codes.split() for name, (_, codes) in _KNOWN["scripts"].items()
+    name: codes.split() for name, (_, codes) in _DATA["scripts"].items()
 }
 _LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{''.join(_RANGES.values())}]+")
-_MARKING = defaultdict[str, frozenset[str]](
-    frozenset, {code: frozenset(letters) for code, letters in _KNOWN["letters"].items()}
-)
+_MARKING = {code: frozenset(letters) for code, letters in _DATA["letters"].items()}
+_NONE: frozenset[str] = frozenset()
 NAMES = {  # by the language of the reader
     reader: dict(name.split(" ", 1) for name in names.split("; "))
-    for reader, names in _KNOWN["names"].items()
+    for reader, names in _DATA["names"].items()
 }
 _SAMPLE = 1_000  # characters of a text by which its language is identified
 _LEAST_SHARE = 0.3  # of a text's letters, for a script other than Latin: Japanese names companies
 _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
-# Of 112,000 English claims and passages (claims/train and dev), 24 are taken for another language:
-# tables of foreign teams. Of 1,247 claims in seven other Latin languages (multilingual), 96 % are
-# identified, and 0.6 % are taken for a third.
+# The words that a language needs: in number, as a share of the text's, and for each word of the one
+# that is expected. Of 112,000 English claims and passages (claims/train and dev), 24 are taken for
+# another language: tables of foreign teams. Of 1,247 claims in seven other Latin languages
+# (multilingual), 96 % are identified, and 0.6 % are taken for a third.
 _LEAST, _LEAST_OF_WORDS, _RATIO = 2.0, 0.05, 2.0
 # Number and share of words that no other list has, from which the others are not looked up.
 _LEAST_OWN, _SHARE_OF_OWN = 4, 0.08
@@ -47,7 +47,7 @@ _LISTS = {
     **{code: words for code, words in FUNCTION_WORDS.items() if code not in ("ru", "zh")},
     "en": words_of("words", "function"),
 }
-_WEAK = frozenset(_KNOWN["weak"]["words"].split())
+_WEAK = frozenset(_DATA["weak"]["words"].split())
 _LANGUAGES_OF = {
     word: [code for code, words in _LISTS.items() if word in words]
     for word in frozenset().union(*_LISTS.values())
@@ -174,8 +174,9 @@ def _identify(sample: str, declared: str | None) -> str | None:
         return likely
     script = "" if sample.isascii() else _script(sample)
     if script and declared not in _CODES[script]:
-        marked = (code for code in _CODES[script] if not _MARKING[code].isdisjoint(sample))
-        return next(marked, _CODES[script][0])
+        codes = _CODES[script]
+        marked = (code for code in codes if not _MARKING.get(code, _NONE).isdisjoint(sample))
+        return next(marked, codes[0])
     if script:
         return declared
     words = _latin_words(sample)

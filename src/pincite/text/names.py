@@ -1,4 +1,4 @@
-"""Matches names across spellings, initials, acronyms and nationalities.
+"""Finds the names of a claim that a source lacks, whatever form the source gives them.
 
 "Zubaidi" and "Zoubaidi", "WHO" and "World Health Organization", "French" and "France" match. "J. R.
 Carver" is missing if the source mentions only Peter Carver.
@@ -7,6 +7,7 @@ Carver" is missing if the source mentions only Peter Carver.
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
@@ -16,11 +17,12 @@ from pincite.text.languages import CAPITALISED_NAMES, common
 from pincite.text.quantities import values
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
-_CAPITALS = re.compile(r"[A-Z]{2,6}s?")
+_ACRONYM = re.compile(r"[A-Z]{2,6}s?")
 _INITIAL = re.compile(r"[A-Z]\.?")
 _ROMAN = re.compile(r"[IVX]+")
+# Words within a name, such as "of", and words before one, such as "King".
 _LITTLE, _TITLES = (words_of("names", name) for name in ("little", "titles"))
-_SHORT_FORMS = dict(pair.split() for pair in LEXICON["names"]["short_forms"].split(","))
+_LONG_FORMS = dict(pair.split() for pair in LEXICON["names"]["short_forms"].split(","))
 _SOUNDS = [pair.split() for pair in LEXICON["names"]["sounds"].split(",")]  # applied in this order
 _DAYS = frozenset({*map(str.lower, wording.DAYS), "gregorian", "julian"})  # and calendars
 _NATION = {
@@ -28,19 +30,41 @@ _NATION = {
     for nation in LEXICON["names"]["nations"].split("/")
     for word in nation.split()
 }
-# Countries of two words, and their form in the people's name.
+# Countries of two words, and their form in `_NATION`.
 _OF_TWO_WORDS = {"United States": "us", "U.S.": "us", "United Kingdom": "britain"}
 _ENDINGS = re.compile(
     r"(?:landers?|lands?|ians?|eans?|ans?|ese|ish|ic|is|i|ia|a|y|o|e|en|ers?|ch)\Z"
 )
-_SHORTEST_STEM = 4  # minimum letters of a shared stem: "Peru", "Peruvian"
-_SHORTEST = 4  # minimum letters of a name that may have another spelling
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
                           "þ": "th", "ı": "i"})  # fmt: skip
-_SHORTEST_ACRONYM = 3  # minimum letters: two are too likely to match by chance
+# Minimum letters: of a stem that a country shares with its people ("Peru", "Peruvian"); of a name
+# that may have another spelling, and of one whose last vowel may differ too ("Mohammed",
+# "Muhammad"); and of an acronym, since two letters are too likely to match by chance.
+_MIN_STEM, _MIN_SPELLING, _MIN_LAST_VOWEL, _MIN_ACRONYM = 4, 4, 7, 3
 _PART = re.compile(r"[^\W\d_]+")
 _BREAK = re.compile(r"[^\w\s’'&-]")  # names do not extend past a comma or a full stop
-_LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhammad
+_LETTER_OF_LITTLE = "(?:O|O[T]|F|D)?"  # "of", "of the", "for", "de" in an acronym
+_MOST_WORDS = 4  # of a person's name
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """A run of two to four capitalised words, which may name a person."""
+
+    given: Sequence[str]  # names or initials
+    surname: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The names of a source by the forms in which they are looked up."""
+
+    names: frozenset[str]
+    spellings: frozenset[str]
+    nations: frozenset[str]
+    acronyms: frozenset[str]
+    long_forms: frozenset[str]  # of all words, in lower case
+    initials: frozenset[str]  # of its runs of capitalised words
 
 
 def missing(claim: str, source: str, language: str = "") -> list[str]:
@@ -56,63 +80,65 @@ def missing(claim: str, source: str, language: str = "") -> list[str]:
     """  # noqa: E501
     if common(claim, source, language) not in CAPITALISED_NAMES:
         return []
-    measured = [value.span for value in values(claim)]  # "GW" is not a name
+    measured = [value.span.of(claim) for value in values(claim)]  # "GW" is not a name
     wanted = [
         name
         for name in _names(claim)
         if name.lower() not in _DAYS and not _ROMAN.fullmatch(name)
-        if not any(name in span.of(claim) for span in measured)
+        if not any(name in words for words in measured)
     ]
     absent = [name for name in wanted if not wording.is_named(name, source)]
-    others = _others(claim, source) if wanted else []
-    if not absent and not others:
+    of_others = _surnames_of_others(claim, source) if wanted else []
+    if not absent and not of_others:
         return []
-    known, runs = _known(source), _runs(source)
-    otherwise = {word for run in _runs(claim) if _short_form(run, known) for word in run}
+    index = _index(source)
+    abbreviated = {word for run in _runs(claim) if _short_form(run, index) for word in run}
     for country, nation in _OF_TWO_WORDS.items():
-        if country in claim and nation in known.nations:
-            otherwise.update(country.split())
+        if country in claim and nation in index.nations:
+            abbreviated.update(country.split())
     lacking = {
         name
         for name in absent
-        if not _is_spelt(name, known)
-        and name not in otherwise
-        and not (name.isupper() and any(name.rstrip("s") in _acronym(run) for run in runs))
+        if not _is_spelt(name, index)
+        and name not in abbreviated
+        and not (name.isupper() and any(name.rstrip("s") in run for run in index.initials))
         and not _is_left_out(name, claim, source)
     }
-    return [name for name in wanted if name in lacking or name in others]
+    return [name for name in wanted if name in lacking or name in of_others]
 
 
-def whole(claim: str, absent: Sequence[str]) -> list[str]:
+def full_names(claim: str, absent: Sequence[str]) -> list[str]:
     """Expand words from `missing` to the full names that contain them.
 
     Adjacent words form one name. If its last word is missing, the whole name is returned: not just
     "Group". A missing given name alone is returned alone, since the surname is present.
 
     >>> claim = "In Varde the World Bank Group chose Ann Lee, its Co-Chair."
-    >>> whole(claim, ["Group", "Ann", "Co", "Chair"])
+    >>> full_names(claim, ["Group", "Ann", "Co", "Chair"])
     ['World Bank Group', 'Ann', 'Co-Chair']
     """
+    known = {*_names(claim), *absent}
     opening = _WORD.match(claim)  # "Tarn Energy was": no name in `_names`, unless a name follows
-    first = {opening[0]} if opening and opening[0].lower() not in syntax.PARTICLES else set[str]()
-    known = sorted({*_names(claim), *absent, *first}, key=len, reverse=True)
-    word = rf"\b(?:{'|'.join(map(re.escape, known))})\b"
-    found = list[str]()
+    if opening and opening[0].lower() not in syntax.PARTICLES:
+        known.add(opening[0])
+    word = rf"\b(?:{'|'.join(map(re.escape, sorted(known, key=len, reverse=True)))})\b"
+    expanded = list[str]()
     for run in re.finditer(rf"{word}(?:[ -]{word})*", claim):
         parts = list(re.finditer(word, run[0]))
-        if parts and parts[-1][0] in absent:
-            found.append(run[0])
         # Of "Varde Town Council", "Town" alone says nothing.
-        elif beside := [*takewhile(lambda part: part[0] in absent, parts)]:
-            found.append(run[0][beside[0].start() : beside[-1].end()])
-    return list(dict.fromkeys(found))
+        leading = list(takewhile(lambda part: part[0] in absent, parts))
+        if parts and parts[-1][0] in absent:
+            expanded.append(run[0])
+        elif leading:
+            expanded.append(run[0][leading[0].start() : leading[-1].end()])
+    return list(dict.fromkeys(expanded))
 
 
 def _names(claim: str) -> list[str]:
     """`wording.names`, and a nationality at the start of a sentence."""
     opening = _WORD.match(claim)
-    nation = opening[0] if opening and opening[0].lower() in _NATION else ""
-    return [*([nation] if nation else []), *wording.names(claim)]
+    nation = [opening[0]] if opening and opening[0].lower() in _NATION else []
+    return [*nation, *wording.names(claim)]
 
 
 def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
@@ -121,55 +147,54 @@ def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
     >>> written_otherwise("So Zubaidi left WHO.", "Zoubaidi: the World Health Organization's.")
     [('Zubaidi', 'Zoubaidi'), ('WHO', 'World Health Organization')]
     """
-    found = []
     absent = [n for n in dict.fromkeys(_names(claim)) if not wording.is_named(n, source)]
-    known = _known(source) if absent else None
+    if not absent:
+        return []
+    index, pairs = _index(source), list[tuple[str, str]]()
     for name in absent:
-        assert known
-        if len(name) >= _SHORTEST and spelling(name) in known.spellings:
-            same = (w for w in sorted(known.names) if spelling(w) == spelling(name))
-            found.append((name, next(same)))
-        elif _CAPITALS.fullmatch(name) and (long := long_form(name, source)):
-            found.append((name, long))
+        if len(name) >= _MIN_SPELLING and spelling(name) in index.spellings:
+            same = (w for w in sorted(index.names) if spelling(w) == spelling(name))
+            pairs.append((name, next(same)))
+        elif _ACRONYM.fullmatch(name) and (long := long_form(name, source)):
+            pairs.append((name, long))
     for run in _runs(claim):
-        short, run = known and _short_form(run, known), run[run[0].lower() in _LITTLE :]
-        if short and set(run) <= set(absent):
-            written = re.search(r"\W+(?:\w+\W+){0,2}?".join(map(re.escape, run)), claim)
-            found.append((written[0] if written else " ".join(run), short))
-    return found
+        acronym = _short_form(run, index)
+        words = run[1:] if run[0].lower() in _LITTLE else run
+        if acronym and set(words) <= set(absent):
+            written = re.search(r"\W+(?:\w+\W+){0,2}?".join(map(re.escape, words)), claim)
+            pairs.append((written[0] if written else " ".join(words), acronym))
+    return pairs
 
 
 def is_in(name: str, text: str) -> bool:
     """Whether any word of a name is in a text, in any form."""
-    known = _known(text)
+    index = _index(text)
     words = [match[0].rstrip(".") for match in _WORD.finditer(name)]
-    return any(wording.is_named(word, text) or _is_spelt(word, known) for word in words)
+    return any(wording.is_named(word, text) or _is_spelt(word, index) for word in words)
 
 
-class _Source:
-    """The words of a source, indexed by the forms in which they are looked up."""
-
-    def __init__(self, text: str) -> None:
-        words = [match[0].rstrip(".") for match in _WORD.finditer(text)]
-        words += [part for word in words if "-" in word for part in word.split("-") if part]
-        upper = [word for word in words if word[0].isupper()]
-        self.names = frozenset(upper)
-        self.spellings = frozenset(spelling(w) for w in upper if len(w) >= _SHORTEST)
-        self.nations = frozenset(_nation(word) for word in upper) | {
-            nation for country, nation in _OF_TWO_WORDS.items() if country in text
-        }
-        self.capitals = frozenset(word.rstrip("s") for word in words if _CAPITALS.fullmatch(word))
-        self.long_forms = frozenset(_SHORT_FORMS.get(word.lower(), word.lower()) for word in words)
-
-
-_known = lru_cache(maxsize=2048)(_Source)  # a passage meets many claims
+@lru_cache(maxsize=2048)  # a passage meets many claims
+def _index(text: str) -> _Index:
+    words = [match[0].rstrip(".") for match in _WORD.finditer(text)]
+    words += [part for word in words if "-" in word for part in word.split("-") if part]
+    upper = [word for word in words if word[0].isupper()]
+    of_two_words = {nation for country, nation in _OF_TWO_WORDS.items() if country in text}
+    return _Index(
+        names=frozenset(upper),
+        spellings=frozenset(spelling(word) for word in upper if len(word) >= _MIN_SPELLING),
+        nations=frozenset(map(_nation, upper)) | of_two_words,
+        acronyms=frozenset(word.rstrip("s") for word in words if _ACRONYM.fullmatch(word)),
+        long_forms=frozenset(_LONG_FORMS.get(word.lower(), word.lower()) for word in words),
+        initials=frozenset(map(_initials, _runs(text))),
+    )
 
 
-def _is_spelt(name: str, known: _Source) -> bool:
-    if len(name) >= _SHORTEST and spelling(name) in known.spellings:
+def _is_spelt(name: str, index: _Index) -> bool:
+    """Whether a source has a name in another spelling, as a nationality, or its long form."""
+    if len(name) >= _MIN_SPELLING and spelling(name) in index.spellings:
         return True
     plain = name.lower().rstrip(".")
-    return _nation(name) in known.nations or _SHORT_FORMS.get(plain, plain) in known.long_forms
+    return _nation(name) in index.nations or _LONG_FORMS.get(plain, plain) in index.long_forms
 
 
 @lru_cache(maxsize=16384)
@@ -184,9 +209,7 @@ def spelling(name: str) -> str:
     for written, sound in _SOUNDS:
         plain = plain.replace(written, sound)
     single = plain[:1] + "".join(b for a, b in pairwise(plain) if a != b)
-    if len(name) >= _LONG:
-        single = re.sub(r"[ae](?=[^aeiou]*\Z)", "e", single)
-    return single
+    return re.sub(r"[ae](?=[^aeiou]*\Z)", "e", single) if len(name) >= _MIN_LAST_VOWEL else single
 
 
 def _nation(word: str) -> str:
@@ -195,23 +218,23 @@ def _nation(word: str) -> str:
     if plain in _NATION:
         return _NATION[plain]
     stem = _ENDINGS.sub("", plain)
-    return stem if len(stem) >= _SHORTEST_STEM else plain
+    return stem if len(stem) >= _MIN_STEM else plain
 
 
 @lru_cache(maxsize=2048)
 def _runs(text: str) -> tuple[tuple[str, ...], ...]:
-    """Runs of capitalised words, without function words: (World, Health, …)."""
+    """Runs of two or more capitalised words, without little words: (World, Health, …)."""
     runs: list[list[str]] = [[]]
     end = 0
     for match in _WORD.finditer(text):
         word = match[0].rstrip(".")
-        together = text[end : match.start()].strip() in ("", "&")
+        adjoins = text[end : match.start()].strip() in ("", "&")
         end = match.end()
-        if word[0].isupper() and together:
+        if word[0].isupper() and adjoins:
             runs[-1].append(word)
         elif word[0].isupper():
             runs.append([word])
-        elif not (together and word in _LITTLE):
+        elif not (adjoins and word in _LITTLE):
             runs.append([])
     return tuple(tuple(run) for run in runs if len(run) > 1)
 
@@ -223,7 +246,7 @@ def long_form(acronym: str, source: str) -> str:
     ('Guillain-Barré syndrome', '')
     """
     letters = acronym.rstrip("s")
-    if len(letters) < _SHORTEST_ACRONYM:
+    if len(letters) < _MIN_ACRONYM:
         return ""
     parts = [m for m in _PART.finditer(source) if m[0].lower() not in _LITTLE]
     initials = "".join(m[0][0].upper()[0] for m in parts)  # the capital of "ﬁ" is two letters
@@ -237,88 +260,61 @@ def long_form(acronym: str, source: str) -> str:
     return ""
 
 
-def _acronym(run: Sequence[str]) -> str:
+def _initials(run: Sequence[str]) -> str:
     return "".join(word[0] for word in run if word.lower() not in _LITTLE).upper()
 
 
-def _short_form(run: Sequence[str], known: _Source) -> str:
-    """The acronym of a run of words in a source, with or without the letter of an "of"."""
-    letters = _acronym(run)
-    if letters in known.capitals or len(letters) < 2:
-        return letters if letters in known.capitals else ""
-    inside = re.compile("(?:O|O[T]|F|D)?".join(letters))  # of, of the, for, de
-    return next((word for word in sorted(known.capitals) if inside.fullmatch(word)), "")
+def _short_form(run: Sequence[str], index: _Index) -> str:
+    """The acronym of a run of words in a source, with or without the letter of an "of"; or ""."""
+    letters = _initials(run)
+    if letters in index.acronyms:
+        return letters
+    if len(letters) < 2:
+        return ""
+    pattern = re.compile(_LETTER_OF_LITTLE.join(letters))
+    return next((word for word in sorted(index.acronyms) if pattern.fullmatch(word)), "")
 
 
 def _is_left_out(name: str, claim: str, source: str) -> bool:
     """Whether the source omits or shortens a given name before its surname."""
-    for given, surname in _people(claim):
-        if name not in given:
+    for person in _people(claim):
+        if name not in person.given:
             continue
-        theirs = [g for g, s in _people(source) if s == surname]
-        if any(g[0][0] == name[0] and len(g[0]) == 1 for g in theirs):
+        namesakes = _namesakes(person, source)
+        if any(other.given[0] == name[0] for other in namesakes):
             return True
-        if _alone(surname, source, len(theirs)):
-            return not theirs
+        if _stands_alone(person.surname, source, len(namesakes)):
+            return not namesakes
     return False
 
 
-def _alone(surname: str, source: str, n_with_given: int) -> bool:
+def _surnames_of_others(claim: str, source: str) -> list[str]:
+    """Surnames in the claim that the source gives only to people with another initial."""
+    surnames = []
+    for person in _people(claim):
+        namesakes = _namesakes(person, source)
+        if not namesakes or _stands_alone(person.surname, source, len(namesakes)):
+            continue
+        initials = {word[0] for word in person.given}
+        if all(initials.isdisjoint(word[0] for word in other.given) for other in namesakes):
+            surnames.append(person.surname)
+    return surnames
+
+
+def _namesakes(person: _Person, source: str) -> list[_Person]:
+    return [other for other in _people(source) if other.surname == person.surname]
+
+
+def _stands_alone(surname: str, source: str, n_with_given: int) -> bool:
+    """Whether the source also has a surname without a given name."""
     return len(re.findall(rf"\b{re.escape(surname)}\b", source)) > n_with_given
 
 
-def _others(claim: str, source: str) -> list[str]:
-    """Surnames in the claim that the source gives only to people with another initial."""
-    found = []
-    for given, surname in _people(claim):
-        mine = {word[0] for word in given}
-        theirs = [g for g, s in _people(source) if s == surname]
-        if not theirs or _alone(surname, source, len(theirs)):
-            continue
-        if not any(mine & {word[0] for word in g} for g in theirs):
-            found.append(surname)
-    return found
-
-
 @lru_cache(maxsize=2048)
-def _people(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """(given names or initials, surname) for each run of two to four capitalised words."""
+def _people(text: str) -> tuple[_Person, ...]:
     runs = (tuple(word for word in run if word.lower() not in _TITLES) for run in _runs(text))
     return tuple(
-        (run[:-1], run[-1])
+        _Person(run[:-1], run[-1])
         for run in runs
-        if 2 <= len(run) <= 4 and not _INITIAL.fullmatch(run[-1])
+        if 2 <= len(run) <= _MOST_WORDS and not _INITIAL.fullmatch(run[-1])
     )
-
-
-# ── Lists of people ──────────────────────────────────────────────────────────────────────────────
-
-ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
-PARTICLES = frozenset(
-    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
-)
-_AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
-_GROUP_WORDS = frozenset(
-    "agency association center centre committee consortium department group institute ministry "
-    "network organisation organization society team trial university".split()
-)
-
-
-def people(stated: str) -> list[str]:
-    """Split a list of authors in any form, such as "Ida Holm, Per Berg and Li Wei", into names."""
-    text = ET_AL.sub("", stated)
-    listed = text.split(";")
-    if len(listed) == 1 and not is_group(text):
-        listed = []
-        for part in _AND.split(text):
-            pieces = [piece.strip() for piece in part.strip(", ").split(",")]
-            # Commas separate names, or the parts of one: "Holm, Ida".
-            listed += pieces if all(" " in piece for piece in pieces) else [part]
-    return [name.strip() for name in listed if any(map(str.isalnum, name))]
-
-
-def is_group(text: str) -> bool:
-    """Whether words name a group: "University", or lower-case words other than particles."""
-    words = re.findall(r"[^\W\d_]{2,}", text)
-    small = {word for word in words if word.islower()} - PARTICLES - {"and"}
-    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)

@@ -78,7 +78,7 @@ def confidence_in(meta: Mapping[str, str], span: Span) -> int | None:
     document = Document("", "", "", meta=meta)
     sure, starts = _list_in(document, RECOGNISED), page_starts(document) or [0]
     pages = sure[max(0, bisect_right(starts, span.start) - 1) : bisect_left(starts, span.end)]
-    return min((each for each in pages if type(each) is int), default=None)
+    return min((percent for percent in pages if type(percent) is int), default=None)
 
 
 def page_span(document: Document, page: int) -> Span:
@@ -93,24 +93,22 @@ def cited_pages(text: str) -> list[PageRange | str]:
     >>> cited_pages("pp. 12–15, 123–30 and xii")
     [PageRange(first=12, last=15), PageRange(first=123, last=130), 'xii']
     """
-    found: list[PageRange | str] = []
+    pages: list[PageRange | str] = []
     for piece in re.split(r"[,;&]|\band\b", text):
         words = _PREFIX.sub("", piece.strip(), count=1)
-        match = _RANGE.match(words)
-        first, end = (match[1], match[2] or match[1]) if match else ("", "")
-        last = (
-            first[: max(0, len(first) - len(end))] + end
-        )  # 123–30: leading digits may be left out
-        if match and int(last) >= int(first):
-            found.append(PageRange(int(first), int(last)))
-        elif not match and _SINGLE.match(words):
-            found.append(words.lower())
-    return found
+        if match := _RANGE.match(words):
+            first, end = match[1], match[2] or match[1]
+            last = first[: max(0, len(first) - len(end))] + end  # "123–30"
+            if int(last) >= int(first):
+                pages.append(PageRange(int(first), int(last)))
+        elif _SINGLE.match(words):
+            pages.append(words.lower())
+    return pages
 
 
 def _list_in(document: Document, key: str) -> list[object]:
     try:
-        found = json.loads(document.meta.get(key, "[]"))
+        value = json.loads(document.meta.get(key, "[]"))
     except (ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) else []
+    return value if isinstance(value, list) else []

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from pincite.text.languages import CJK, SOUTHEAST, identify
 from pincite.text.page_numbers import confidence_in
@@ -39,7 +40,7 @@ def passages(document: Document) -> list[Passage]:
 
     The corpus stores these, so they do not carry their page's text.
     """
-    return _as_passages(document, _windows(document, PASSAGE_WORDS, overlap=False), "")
+    return _as_passages(document, _windows(document, PASSAGE_WORDS, overlap=False), with_page=False)
 
 
 def cited_passages(document: Document) -> list[Passage]:
@@ -69,45 +70,58 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     start = document.text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
     end = document.text.find("\n", span.end + n_chars)
     near = document.text[start : end if end >= 0 else len(document.text)]
-    units = [(unit.moved(start), n) for unit, n in sentences_of(near, document.language)]
-    within = [n for n, (unit, _) in enumerate(units) if unit.overlaps(span)]
+    units = [Unit(unit.moved(start), n) for unit, n in units_of(near, document.language)]
+    within = [n for n, unit in enumerate(units) if unit.span.overlaps(span)]
     if not within:
         return span
     first, last = within[0], within[-1]
-    left = n_words - sum(n for _, n in units[first : last + 1])
-    grown = True
-    while grown:
-        grown = False
-        if last + 1 < len(units) and units[last + 1][1] <= left:
-            last, left, grown = last + 1, left - units[last + 1][1], True
-        if first > 0 and units[first - 1][1] <= left:
-            first, left, grown = first - 1, left - units[first - 1][1], True
-    return Span(units[first][0].start, units[last][0].end)
+    left = n_words - sum(unit.n_words for unit in units[first : last + 1])
+    may_grow = True
+    while may_grow:
+        may_grow = False
+        if last + 1 < len(units) and units[last + 1].n_words <= left:
+            last, may_grow = last + 1, True
+            left -= units[last].n_words
+        if first > 0 and units[first - 1].n_words <= left:
+            first, may_grow = first - 1, True
+            left -= units[first].n_words
+    return Span(units[first].span.start, units[last].span.end)
 
 
 def _as_passages(
-    document: Document, spans: Sequence[Span], page: str | None = None
+    document: Document, spans: Sequence[Span], *, with_page: bool = True
 ) -> list[Passage]:
-    doc_id, url, title, text = document.doc_id, document.url, document.title, document.text
-    known = about(title, document.published, document.meta)
-    whole = text if page is None else page
-    return [
-        Passage(
-            *(doc_id, url, title, span.of(text), span),
-            about_passage(known, span.of(text), document.published, whole),
-            whole,
-            language=identify(span.of(text), document.language),
+    known, cut = about(document.title, document.published, document.meta), list[Passage]()
+    page = document.text if with_page else ""
+    for span in spans:
+        text = span.of(document.text)
+        passage = Passage(
+            document.doc_id,
+            document.url,
+            document.title,
+            text,
+            span,
+            about=about_passage(known, text, document.published, page),
+            page=page,
+            language=identify(text, document.language),
             recognised=confidence_in(document.meta, span),
             published=document.published or "",
             voice=Voice.of(document.meta),
         )
-        for span in spans
-    ]
+        cut.append(passage)
+    return cut
+
+
+class Unit(NamedTuple):
+    """A sentence, or a part of PASSAGE_WORDS words of a longer one."""
+
+    span: Span
+    n_words: int
 
 
 @lru_cache(maxsize=_LATELY_CUT)
-def sentences_of(text: str, language: str | None = None) -> tuple[tuple[Span, int], ...]:
-    """Cut a text into sentences of at most PASSAGE_WORDS, each with its number of words."""
+def units_of(text: str, language: str | None = None) -> tuple[Unit, ...]:
+    """Cut a text into sentences of at most PASSAGE_WORDS words."""
     return tuple(
         piece for sentence in source_sentences(text, language) for piece in _pieces(text, sentence)
     )
@@ -115,34 +129,30 @@ def sentences_of(text: str, language: str | None = None) -> tuple[tuple[Span, in
 
 def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Span]:
     """Spans of whole sentences with up to `size` words; overlapping ones share about half."""
-    units = sentences_of(document.text, document.language)
+    units = units_of(document.text, document.language)
     windows: list[Span] = []
     start = 0
     while start < len(units):
-        end, n_words = start + 1, units[start][1]
-        while end < len(units) and n_words + units[end][1] <= size:
-            n_words += units[end][1]
+        end, n_words = start + 1, units[start].n_words
+        while end < len(units) and n_words + units[end].n_words <= size:
+            n_words += units[end].n_words
             end += 1
-        windows.append(Span(units[start][0].start, units[end - 1][0].end))
+        windows.append(Span(units[start].span.start, units[end - 1].span.end))
         if end == len(units):
             break
-        sums = list(accumulate(n for _, n in units[start:end]))  # the next window starts halfway
+        sums = list(accumulate(unit.n_words for unit in units[start:end]))
+        # The next window starts halfway.
         start = max(start + bisect_left(sums, sums[-1] / 2), start + 1) if overlap else end
     return windows
 
 
-def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
+def _pieces(text: str, sentence: Span) -> list[Unit]:
     n, word = _counted(sentence.of(text))
     if n <= PASSAGE_WORDS:  # true for nearly all
-        return [(sentence, n)]
-    words = [Span(m.start(), m.end()) for m in word.finditer(text, sentence.start, sentence.end)]
-    return [
-        (
-            Span(words[i].start, words[min(i + PASSAGE_WORDS, len(words)) - 1].end),
-            min(PASSAGE_WORDS, len(words) - i),
-        )
-        for i in range(0, len(words), PASSAGE_WORDS)
-    ]
+        return [Unit(sentence, n)]
+    words = [Span(*match.span()) for match in word.finditer(text, sentence.start, sentence.end)]
+    pieces = (words[i : i + PASSAGE_WORDS] for i in range(0, len(words), PASSAGE_WORDS))
+    return [Unit(Span(piece[0].start, piece[-1].end), len(piece)) for piece in pieces]
 
 
 def _counted(text: str) -> tuple[int, re.Pattern[str]]:

@@ -28,7 +28,7 @@ def items(text: str) -> list[str]:
     is_list = sum(bool(_MARK.match(line)) for line in lines) > 1
     has_ends = any(map(_END.search, lines))
     width = max(map(len, lines), default=0)
-    found, first_is_marked = list[str](), False
+    statements, first_is_marked = list[str](), False
     is_open, previous = False, 0  # whether the next line may continue the last item; its length
     for line in lines:
         mark = _MARK.match(line) if is_list else None
@@ -36,17 +36,18 @@ def items(text: str) -> list[str]:
         if not re.search(r"\w", piece):
             is_open = False
             continue
-        fits = previous + 1 + len(piece.split()[0]) < width and piece[0].isupper()
-        if is_open and not mark and (has_ends or piece[0].islower()) and not fits:
-            found[-1] += f" {piece}"
+        would_have_fitted = previous + 1 + len(piece.split()[0]) < width and piece[0].isupper()
+        may_continue = is_open and not mark and not would_have_fitted
+        if may_continue and (has_ends or piece[0].islower()):
+            statements[-1] += f" {piece}"
         else:
-            found.append(piece)
-            first_is_marked = bool(mark) if len(found) == 1 else first_is_marked
+            first_is_marked = first_is_marked or bool(mark and not statements)
+            statements.append(piece)
         is_open, previous = not _END.search(piece), len(line)
-    others = found[1:]
-    if first_is_marked or not others or _END.search(found[0]) or not all(map(_END.search, others)):
-        return found
-    return others if standing(found[0]) is Standing.FRAGMENT else found
+    first, others = statements[:1], statements[1:]
+    if not others or first_is_marked or _END.search(first[0]) or not all(map(_END.search, others)):
+        return statements
+    return others if standing(first[0]) is Standing.FRAGMENT else statements
 
 
 def items_of_file(text: str) -> list[str]:
@@ -56,5 +57,5 @@ def items_of_file(text: str) -> list[str]:
 
 def lines(text: str) -> list[str]:
     """Return the lines of a file, without empty ones and comments (#)."""
-    found = (" ".join(line.split()) for line in text.splitlines())
-    return [line for line in found if line and not line.startswith("#")]
+    trimmed = (" ".join(line.split()) for line in text.splitlines())
+    return [line for line in trimmed if line and not line.startswith("#")]

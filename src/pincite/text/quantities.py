@@ -5,17 +5,22 @@ million" and 1,183,505 are one value, and so are "nearly half" and 48 %. A sourc
 precise claim ("in 1912"); it neither supports nor contradicts a more precise one. The widths are
 rounding conventions, checked on the pairs in tests/cases/values (`python tools/gate_values.py`).
 quantulum3, dateparser and pint return no intervals.
+
+`values` reads a text, one reader for each kind of value; `states`, `conflict` and `holds` compare
+two values, and `unstated` a claim with its source.
 """
 
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
+from typing import NamedTuple
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, words_of
+from pincite.text.dates import Day, read_days
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -34,15 +39,6 @@ from pincite.types import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """A date to the stated precision: a range of years for a decade, of months for a season."""
-
-    years: tuple[int, int] | None = None
-    months: tuple[int, int] | None = None
-    day: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Value:
     """A value and its position."""
 
@@ -50,7 +46,7 @@ class Value:
     low: float = 0.0  # in the base unit of `measure`; low and high are 0 for a date
     high: float = 0.0
     measure: str = ""  # "length", "share", "money $", "date", …; "" for a bare number
-    unit: str = ""  # as in `units`: values in different units are compared more loosely
+    unit: str = ""  # as in `UNITS`: values in different units are compared more loosely
     dates: tuple[Day, ...] = ()  # of a date; two if day and month may be swapped
     between: tuple[float, float] | None = None  # of its range; years for dates
     sense: int = 0  # 1: that or more, -1: that or less; `low` and `high` are what is usually meant
@@ -59,41 +55,57 @@ class Value:
     @property
     def is_year(self) -> bool:
         """Whether it is a bare year, which may also be a number."""
-        return self.measure == "date" and all(
-            d.months is None and d.years and d.years[0] == d.years[1] for d in self.dates
-        )
+        is_date = self.measure == "date"
+        return is_date and all(d.months is None and d.year is not None for d in self.dates)
 
 
-_OR_MORE, _OR_LESS = (1.0, 1.25), (0.75, 1.0)
-# Bounds as shares of the number; "about" also ends at the next number of as many digits.
-_HEDGES = {
-    word: bounds
-    for bounds, words in (
-        ((0.9, 1.1), "about|around|approximately|roughly|some|circa|c.|ca.|ca|~|estimated|approx."),
-        ((0.9, 1.1), "approx"),
-        (_OR_MORE, "over|above|exceeding|upwards of|more than|at least|no fewer than"),
-        (_OR_MORE, "no less than|in excess of|as many as|well over|just over|greater than"),
-        ((0.9, 1.0), "nearly|almost|approaching|just under|close to|just short of"),
-        (_OR_LESS, "under|below|less than|fewer than|up to|at most|no more than"),
-    )
-    for word in words.split("|")
-}
+class Bounds(NamedTuple):
+    """What a number with the word before it means: "nearly half", "over 60"."""
+
+    low: float
+    high: float
+    sense: int  # see `Value`
 
 
-def _any_of(words: Sequence[str]) -> str:
+class _Unit(NamedTuple):
+    """A unit of measure, and what one is in the base unit of the measure."""
+
+    measure: str
+    name: str
+    factor: float
+
+
+def _any_of(words: Collection[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
+
+# As shares of the number; "about" also ends at the next number of as many digits.
+_KINDS_OF_HEDGE = {
+    "about": Bounds(0.9, 1.1, 0),
+    "nearly": Bounds(0.9, 1.0, 0),
+    "or_more": Bounds(1.0, 1.25, 1),
+    "or_less": Bounds(0.75, 1.0, -1),
+}
+_HEDGES = {
+    word: _KINDS_OF_HEDGE[kind]
+    for kind, words in LEXICON["hedges"].items()
+    for word in words.split("|")
+}
+_HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(_HEDGES)})\s?(?:a |an |the )?\Z", re.IGNORECASE)
+_NEAR = 24  # characters before a number that are searched for a hedge or a name
 
 # A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
 # "hundred" and the like continue it.
 _SCALE = "(?:hundred|thousand|dozen)"
 _SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
 _SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
-_WORDED = rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*"
-_WORDED += rf"(?:[ -](?:and\s)?{_SMALL_WORDS})?|{_SMALL_WORDS}|a(?= (?:million|billion)\b))"
+_WORDED = (
+    rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*(?:[ -](?:and\s)?{_SMALL_WORDS})?"
+    rf"|{_SMALL_WORDS}|a(?= (?:million|billion)\b))"
+)
 _COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
+_COUNT = rf"an?|{_COUNTED}|\d+"
 _PLACES = _any_of([*ORDINALS, *TENTHS])
-_HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(list(_HEDGES))})\s?(?:a |an |the )?\Z", re.IGNORECASE)
 
 
 def _count(words: str) -> float:
@@ -103,166 +115,65 @@ def _count(words: str) -> float:
     return float(words) if value is None else value
 
 
-def hedged(
-    text: str, start: int, value: float, width: float, digit: float = math.inf
-) -> tuple[float, float, int]:
-    """Return low, high and sense of a value at `start`; `digit`: place value of its last digit."""
-    hedge = _HEDGE.search(text, max(0, start - 24), start)
-    low, high = value - width, value + width
-    if hedge is None:
-        return low, high, 0
-    below, above = bounds = _HEDGES[hedge[1].lower()]
-    least, most = sorted((value * below, value * above))
-    if below < 1 < above:
+def hedged(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
+    """Return the bounds of a value at `start`; `digit`: place value of its last digit."""
+    match = _HEDGE.search(text, max(0, start - _NEAR), start)
+    if match is None:
+        return Bounds(value - width, value + width, 0)
+    hedge = _HEDGES[match[1].lower()]
+    least, most = sorted((value * hedge.low, value * hedge.high))
+    if hedge.low < 1 < hedge.high:
         least, most = max(least, value - digit), min(most, value + digit)
-    sense = {_OR_MORE: 1, _OR_LESS: -1}.get(bounds, 0)
-    return (least if below < 1 else value), (most if above > 1 else value), sense
+    return Bounds(least if hedge.low < 1 else value, most if hedge.high > 1 else value, hedge.sense)
 
 
 def with_hedge(text: str, value: Value) -> str:
     """Return a value's words with what limits it: "fewer than the 90"."""
-    hedge = _HEDGE.search(text, max(0, value.span.start - 24), value.span.start)
-    return text[hedge.start(1) if hedge else value.span.start : value.span.end]
+    match = _HEDGE.search(text, max(0, value.span.start - _NEAR), value.span.start)
+    return text[match.start(1) if match else value.span.start : value.span.end]
 
 
-def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
-    names, factors = dict[str, tuple[str, str]](), dict[str, float]()
+def _units() -> dict[str, _Unit]:
+    units = dict[str, _Unit]()
     for line in " ".join(LEXICON["units"]["table"].split()).split("|"):
-        measure, units = (part.strip() for part in line.split(":", 1))
-        for unit in units.split(";"):
-            words, factor = unit.split("=")
-            plain = [word.replace("_", " ") for word in words.split()]
+        measure, entries = (part.strip() for part in line.split(":", 1))
+        for entry in entries.split(";"):
+            words, factor = entry.split("=")
+            forms = [word.replace("_", " ") for word in words.split()]
             # The singular of a time unit names the unit of ages: "year".
-            names |= dict.fromkeys(plain, (measure, plain[0]))
-            factors[plain[0]] = float(factor)
-    return names, factors
+            units |= dict.fromkeys(forms, _Unit(measure, forms[0], float(factor)))
+    return units
 
 
-UNITS, FACTORS = _units()
-LOOSE = {"gallon": 0.12, "ton": 0.12}  # units with several sizes
-# Excludes letters with other meanings.
-_NAMES = sorted(set(UNITS) - {"m", "l", "g", "w", "min"}, key=len, reverse=True)
-UNIT = "|".join(map(re.escape, _NAMES))
+UNITS: Mapping[str, _Unit] = _units()  # by each form of their names
+_NO_UNIT = _Unit("", "", 1.0)
+_OF_SEVERAL_SIZES = {"gallon": 0.12, "ton": 0.12}  # units, and how far their sizes differ
+_LETTERS_WITH_OTHER_MEANINGS = {"m", "l", "g", "w", "min"}
+_UNIT = _any_of(sorted(UNITS.keys() - _LETTERS_WITH_OTHER_MEANINGS))
 
-# ── Dates and times of day ──────────────────────
 
-_PARTS_OF_YEAR = {"early": (1, 5), "mid": (4, 9), "late": (8, 12), "end": (10, 12),
-                  "beginning": (1, 3), "start": (1, 3), "spring": (3, 6), "summer": (6, 9),
-                  "autumn": (9, 12), "fall": (9, 12)}  # fmt: skip
-# Groups of `_DATES` with the month, year and day of a form.
-_FORMS = (("m1", "y1", "day"), ("m2", "y2", "d2"), ("m3", "y3", ""), ("m4", "", ""))
-_PARTS_OF_DECADE = {"early": (0, 4), "mid": (3, 7), "late": (5, 9), "end": (7, 9)}
-_FEASTS = {"new year's day": (1, 1), "new year's eve": (12, 31), "christmas day": (12, 25),
-           "christmas eve": (12, 24)}  # fmt: skip
+def _factor(unit: str) -> float:
+    return UNITS.get(unit, _NO_UNIT).factor
 
-_MONTH = (
-    r"(?:(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-    r"\b|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
-)
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-# Each pattern of many words starts with its possible first letters: three times as fast.
-_DATES = re.compile(
-    rf"(?<!\w)(?=[a-fj-ost\d])(?:(?P<part>early|mid|late|(?:the\s)?(?:end|beginning|start|spring|summer|autumn|fall)\s+of)"
-    rf"(?:\s+in)?[ -](?:the\s)?(?P<yp>1\d{{3}}|20\d\d)(?P<dp>[’']?s)?\b"
-    rf"|(?P<season>spring|summer|autumn|fall),?\s(?P<ys>1\d{{3}}|20\d\d)\b"
-    rf"|(?P<feast>New Year[’']s (?:Day|Eve)|Christmas (?:Day|Eve))(?:,?\s+(?P<yf>\d{{4}}))?"
-    rf"|(?P<iso>(?P<iy>\d{{4}})-(?P<im>\d\d)-(?P<id>\d\d))(?!\d)"
-    rf"|(?<![\d/.])(?P<slash>(?P<s1>\d{{1,2}})[/.](?P<s2>\d{{1,2}})[/.](?P<sy>\d{{4}}))(?!\d)"
-    rf"|(?:(?P<from>\d{{1,2}})\s?(?:–|-|to|and)\s?)?{_DAY}(?:\s+(?:day\s+)?of)?\s+"
-    rf"(?P<m1>{_MONTH})(?:,?\s+(?:of\s+)?(?P<y1>\d{{4}})(?P<n1>/\d{{1,2}}\b)?)?(?!\d)"
-    rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%]|\s?(?:%|per))"
-    rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}})(?P<n2>/\d{{1,2}}\b)?)?(?!\d)"
-    rf"|(?P<m3>{_MONTH}),?\s+(?:of\s+)?(?P<y3>\d{{4}})(?!\d)"
-    rf"|(?P<m4>January|February|April|June|July|August|September|October|November|December"
-    rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # excludes "the army on the march"
-    rf"|(?<!\w)(?:the\s+)?(?P<decade>1\d\d0|20\d0)[’']?s\b"
-    rf"|(?P<century>\d{{1,2}}(?:st|nd|rd|th)|twenty-first|{_PLACES})"
-    rf"[ -]centur(?:y|ies)\b(?:(?P<bc>\s+BCE?\b)|\s+(?:AD|CE)\b)?"
-    rf"|(?-i:\bAD\s(?P<ad>\d{{1,4}})|(?<![\w.,/-])(?P<ey>\d{{1,4}})\s(?P<era>BCE?|CE|AD))\b"
-    rf"|(?<![\w.,/-])(?P<short>(?P<ra>1\d|20)(?P<rb>\d\d)[-–/](?P<rc>\d\d))(?![-–/\d])"
-    rf"|(?<![\w.,$€£¥#])(?P<year>1\d{{3}}|20\d\d|2100)(?![\w]|[.,]\d|\s?[%°]))",
-    re.IGNORECASE,
-)
-_CLOCK = re.compile(
+
+_QUANTITY_AFTER = re.compile(rf"\s?(?:{_UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
+
+
+def _read_dates(text: str) -> Iterator[Value]:
+    for span, days in read_days(text):
+        words = span.of(text)
+        is_bare_year = len(words) == 4 and words.isdecimal()
+        if not (is_bare_year and _QUANTITY_AFTER.match(text, span.end)):  # "1500 m" is not a year
+            yield Value(span, measure="date", dates=days)
+
+
+_CLOCK = re.compile(  # "3 pm", "3.15 in the afternoon"; "15:00"
     r"(?=\d)(?:(?<![\w:.,])(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?(?:\s?(?P<half>[ap])(?:m\b|\.m\b\.?)"
     r"|(?: o'clock)? (?:in the (?P<part>morning|afternoon|evening)|(?P<night>at night)))"
     r"|(?<![\w:.,])(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)(?![\d:]))",
     re.IGNORECASE,
 )
-_QUANTITY_AFTER = re.compile(rf"\s?(?:{UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
-
-
-def _dates(text: str) -> Iterator[Value]:
-    for match in _DATES.finditer(text):
-        days = _days(match)
-        if match["year"] and _QUANTITY_AFTER.match(text, match.end()):
-            continue  # "1500 m" is not a year
-        if days and all(_is_real(day) for day in days):
-            yield Value(Span(*match.span()), measure="date", dates=tuple(days))
-        if match["from"] and days:
-            first = replace(days[0], day=int(match["from"]))
-            yield Value(Span(*match.span("from")), measure="date", dates=(first,))
-        if match["short"]:
-            end = int(match["ra"] + match["rc"])
-            yield Value(Span(*match.span("rc")), measure="date", dates=(Day((end, end)),))
-
-
-def _days(match: re.Match[str]) -> list[Day]:
-    """The possible readings of a date: two if the order of day and month is unknown."""
-    if match["part"] or match["season"]:
-        return [_part_of_year(match)]
-    if match["feast"]:
-        month, day = _FEASTS[match["feast"].lower().replace("’", "'")]
-        return [Day(_same(match["yf"]), (month, month), day)]
-    if match["iso"]:
-        return [Day(_same(match["iy"]), _same(match["im"]), int(match["id"]))]
-    if match["slash"]:
-        one, two, year = int(match["s1"]), int(match["s2"]), _same(match["sy"])
-        return [d for d in (Day(year, (two, two), one), Day(year, (one, one), two)) if _is_real(d)]
-    for month_name, year_name, day_name in _FORMS:
-        if word := match[month_name]:
-            number = MONTH_NUMBERS[word.lower().rstrip(".")[:3]]
-            day_of_month = int(match[day_name]) if day_name else None
-            year = _same(match[year_name]) if year_name else None
-            stated = Day(year, (number, number), day_of_month)
-            # "11 February 1731/32": the year began in March.
-            doubled = year and (match["n1"] or match["n2"])
-            later = [replace(stated, years=(year[0] + 1, year[0] + 1))] if year and doubled else []
-            return [stated, *later]
-    if match["decade"]:
-        first = int(match["decade"])
-        return [Day((first, first + (100 if first % 100 == 0 and first < 2000 else 9)))]
-    if era := match["ad"] or match["ey"]:
-        counted = -int(era) if (match["era"] or "").startswith("B") else int(era)
-        return [Day((counted, counted))]
-    if match["century"]:
-        word = match["century"].lower()
-        n = int(word[:-2] if word[0].isdigit() else number_in_words(word) or 0)
-        return [Day((-100 * n, -100 * n + 99) if match["bc"] else (100 * n - 100, 100 * n))]
-    return [Day(_same(match["year"] or match["ra"] + match["rb"]))]
-
-
-def _same(digits: str | None) -> tuple[int, int] | None:
-    """A range of one number."""
-    return (int(digits), int(digits)) if digits else None
-
-
-def _part_of_year(match: re.Match[str]) -> Day:
-    """A season or a part of a decade: "early 1912", "the late 1880s", "the spring of 1986"."""
-    part = re.sub(r"\s+of|the\s", "", (match["part"] or match["season"]).lower())
-    year = int(match["yp"] or match["ys"])
-    if match["dp"]:
-        low, high = _PARTS_OF_DECADE.get(part, (0, 9))
-        times = 10 if year % 100 == 0 and year < 2000 else 1  # "the early 1800s" means the century
-        return Day((year + times * low, year + times * high + times - 1))
-    return Day((year, year), _PARTS_OF_YEAR[part])
-
-
-def _is_real(day: Day) -> bool:
-    return (day.months is None or 1 <= day.months[0] <= 12) and 1 <= (day.day or 1) <= 31
-
-
-_CLOCK_IN_WORDS = re.compile(
+_CLOCK_IN_WORDS = re.compile(  # "half past two at night"
     rf"\b(?=[aefhnoqst])"
     rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
     r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
@@ -272,130 +183,38 @@ _CLOCK_IN_WORDS = re.compile(
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 
-def _clock(text: str) -> Iterator[Value]:
-    """Times of day, in minutes after midnight: "3 pm", "15:00", "half past two at night"."""
+def _read_clock(text: str) -> Iterator[Value]:
+    """Times of day, in minutes after midnight."""
     for match in _CLOCK_IN_WORDS.finditer(text):
-        late = match["part"].lower() != "morning"
+        is_late = match["part"].lower() != "morning"
         past = _MINUTES[match["half"].lower().removeprefix("a ")] if match["half"] else 0
-        at = 60.0 * (_count(match["hour"]) % 12 + (12 if late else 0)) + past
+        at = 60.0 * (_count(match["hour"]) % 12 + (12 if is_late else 0)) + past
         yield Value(Span(*match.span()), at, at, "clock", "clock")
     for match in _CLOCK.finditer(text):
         hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
         if match["half"] or match["part"] or match["night"]:
-            late = (match["half"] or "").lower() == "p" or match["part"] in ("afternoon", "evening")
-            hours = hours % 12 + (12 if late or match["night"] else 0)
+            is_pm = (match["half"] or "").lower() == "p" or match["night"]
+            is_late = is_pm or match["part"] in ("afternoon", "evening")
+            hours = hours % 12 + (12 if is_late else 0)
         at = float(60 * hours + minutes)
         yield Value(Span(*match.span()), at, at, "clock", "clock")
 
 
-# ── Numbers ──────────────────────
-
-_SHORT = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
-_WEAK = frozenset({"one", "zero", "first", "second"})
-_SIGNS = {"$": "money $", "€": "money €", "£": "money £", "¥": "money ¥"}
-_FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
-_LAST_DIGIT = 0.025  # maximum rounding hidden by trailing zeros: 400,000 for 396,400
-_SCALED = 0.075  # the same for the last digit before "million"
-_ONE_POINT = 1.0  # percentage points: the tolerance of "a third"
-_NUMBER = re.compile(
-    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"  # possible starts: twice as fast
-    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
-    rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
-    rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
-    rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
-    rf"(?:(?:(?P<times>\s?[×x·⋅*]\s?10)|(?<=\b10))"
-    rf"(?:(?:\^|\*\*)[{{(]?(?P<power>[−+-]?\d\d?)[)}}]?|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{{1,2}})))?"
-    rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
-    rf"|\b(?P<words>{_WORDED})\b)"
-    rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
-    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{UNIT})(?![a-z])))"  # "12kg", but not "3D"
-    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
-    rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
-    rf"(?:[ -]?(?P<unit>{UNIT})(?![a-z²³])"
-    rf"(?P<per>\s?/\s?[a-z]|[ ·⋅]?[a-z]{{0,3}}(?:⁻|[−-]\d))?"
-    rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
-    re.IGNORECASE,
-)
-_PARTS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
-          "unit", "letter")  # fmt: skip
-_FEET = re.compile(
+_FEET = re.compile(  # "5 ft 9 in"
     r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
 )
-_SHARE = re.compile(
-    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
-    rf"(?:(?P<n>{_COUNTED}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
-    r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
-    rf"|(?P<a>{_COUNTED}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
-    rf"(?:every\s)?(?P<b>{_COUNTED}|\d{{1,3}})\b(?!\s?(?:%|per)))",
-    re.IGNORECASE,
-)
-_ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
-# A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
-_NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
-_SMALL = re.compile(r"\d{1,3}")
-_GROUPING = re.compile(r"[,\u00a0\u202f ]")
-_AGE = re.compile(
-    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
-)
-_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
-_PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
-_NOT_NAMES = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday population total age aged "
-    "in on at by of the a an from to and or but with for after before since until about over under "
-    "its his her their some only just when where while as is was were are has had than between "
-    "nearly almost around approximately roughly more less fewer all both these those this that "
-    "it he she they we there then later early mid late circa another other further".split()
-)
 
 
-def _feet(text: str) -> Iterator[Value]:
+def _read_feet(text: str) -> Iterator[Value]:
     for match in _FEET.finditer(text):
-        metres = float(match[1]) * 0.3048 + float(match[2]) * 0.0254
+        metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
         yield Value(Span(*match.span()), metres, metres, "length", "ft")
 
 
-def _shares(text: str) -> Iterator[Value]:
-    for match in _SHARE.finditer(text):
-        if match["part"]:
-            part = match["part"].lower().removesuffix("s").replace("halve", "half")
-            n = _count(match["n"] or "a")
-            if match["n"] is None and part not in ("half", "quarter"):
-                continue  # "the fifth of them" is an ordinal, not a share
-            percent = n * _FRACTIONS[part]
-        else:
-            percent = 100 * _count(match["a"]) / max(1.0, _count(match["b"]))
-        if percent <= 100:
-            low, high, sense = hedged(text, match.start(), percent, _ONE_POINT)
-            yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
-
-
-_HALF = re.compile(
-    rf"\b(?=[adefhnostz\d])(?:half an? (?P<s1>dozen|{'|'.join(SCALES)})|half an? (?P<u1>{UNIT})"
-    rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<s2>{'|'.join(SCALES)})?\s?"
-    rf"(?P<u2>{UNIT})?"
-    rf"|an? (?P<u3>{UNIT}) and a half)\b",
-    re.IGNORECASE,
-)
-_MANY = re.compile(
-    r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
-    r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
-    re.IGNORECASE,
-)
-_PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
-            "billions": 1e9}  # fmt: skip
-_OF_WHOLE = re.compile(
-    rf"(?<![\w.,])(?P<a>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
-    rf"(?:the\s|a total of\s|all\s)?(?P<b>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
-    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<c>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
-    r"\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?(sign)(?P=sign))(?P<d>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
-    re.IGNORECASE,
-)
-_COUNT = rf"an?|{_COUNTED}|\d+"
-_TIMES = re.compile(
+_TIMES = re.compile(  # "three quarters of an hour", "two years and six months", "the following day"
     rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
-    rf"|(?P<n1>{_COUNT}) (?P<u1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
-    r"(?P<u2>minutes?|hours?|days?|weeks?|months?)"
+    rf"|(?P<n1>{_COUNT}) (?P<unit1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
+    r"(?P<unit2>minutes?|hours?|days?|weeks?|months?)"
     r"|(?<!metres )(?<!meters )(?<!miles )(?:an?|each|every|per|following"
     r"|the (?:past|last|next|following|previous|first|same)) "
     r"(?P<one>minute|hour|day|week|fortnight|month|year|decade))\b(?! and a half)",
@@ -403,76 +222,184 @@ _TIMES = re.compile(
 )
 
 
-def _times(text: str) -> Iterator[Value]:
+def _read_times(text: str) -> Iterator[Value]:
     for match in _TIMES.finditer(text):
         if match["quarters"]:
-            unit, seconds = "min", 2700.0 if match["quarters"][0] in "tT" else 900.0
+            unit, n_quarters = UNITS["min"], 3 if match["quarters"][0] in "tT" else 1
+            seconds = n_quarters * UNITS["hour"].factor / 4
         elif match["one"]:
-            unit = UNITS[match["one"].lower()][1]
-            seconds = FACTORS[unit]
+            unit = UNITS[match["one"].lower()]
+            seconds = unit.factor
         else:
-            unit = UNITS[match["u2"].lower()][1]
-            seconds = _count(match["n1"]) * FACTORS[UNITS[match["u1"].lower()][1]]
-            seconds += _count(match["n2"]) * FACTORS[unit]
-        yield Value(Span(*match.span()), seconds, seconds, "time", unit, weak=bool(match["one"]))
+            unit = UNITS[match["unit2"].lower()]
+            seconds = _count(match["n1"]) * UNITS[match["unit1"].lower()].factor
+            seconds += _count(match["n2"]) * unit.factor
+        is_weak = bool(match["one"])
+        yield Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
 
 
-def _halves(text: str) -> Iterator[Value]:
+_HALF = (
+    re.compile(  # "half a million", "half a mile", "three and a half hours", "a mile and a half"
+        rf"\b(?=[adefhnostz\d])(?:half an? (?P<scale1>dozen|{'|'.join(SCALES)})"
+        rf"|half an? (?P<unit1>{_UNIT})"
+        rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<scale2>{'|'.join(SCALES)})?\s?"
+        rf"(?P<unit2>{_UNIT})?"
+        rf"|an? (?P<unit3>{_UNIT}) and a half)\b",
+        re.IGNORECASE,
+    )
+)
+
+
+def _read_halves(text: str) -> Iterator[Value]:
     for match in _HALF.finditer(text):
-        scale = (match["s1"] or match["s2"] or "").lower()
-        measure, unit = UNITS.get(
-            (match["u1"] or match["u2"] or match["u3"] or "").lower(), ("", "")
-        )
-        n = 0.5 if match["s1"] or match["u1"] else _count(match["n"] or "a") + 0.5
-        value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * FACTORS.get(unit, 1.0)
-        width = 0.0 if scale == "dozen" else _SCALED * value
+        scale = (match["scale1"] or match["scale2"] or "").lower()
+        name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
+        unit = UNITS.get(name, _NO_UNIT)
+        n = 0.5 if match["scale1"] or match["unit1"] else _count(match["n"] or "a") + 0.5
+        value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
+        width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
         low, high, sense = hedged(text, match.start(), value, width)
-        yield Value(Span(*match.span()), low, high, measure, unit, sense=sense)
+        yield Value(Span(*match.span()), low, high, unit.measure, unit.name, sense=sense)
 
 
-def _many(text: str) -> Iterator[Value]:
+_MANY = re.compile(
+    r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
+    r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
+    re.IGNORECASE,
+)
+_PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
+            "billions": 1e9}  # fmt: skip
+
+
+def _read_plurals(text: str) -> Iterator[Value]:
     """Vague plurals: "dozens" means 24 or more, "tens of thousands" 20,000 to 100,000."""
     for match in _MANY.finditer(text):
         one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
         yield Value(Span(*match.span()), 1.9 * one, 10 * one)
 
 
-def _parts_of_wholes(text: str) -> Iterator[Value]:
+_FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
+_ONE_POINT = 1.0  # percentage points: the tolerance of "a third"
+_SHARE = re.compile(  # "two thirds", "half"; "nine out of ten"
+    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
+    rf"(?:(?P<n>{_COUNTED}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
+    r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
+    rf"|(?P<some>{_COUNTED}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
+    rf"(?:every\s)?(?P<all>{_COUNTED}|\d{{1,3}})\b(?!\s?(?:%|per)))",
+    re.IGNORECASE,
+)
+
+
+def _read_shares(text: str) -> Iterator[Value]:
+    for match in _SHARE.finditer(text):
+        if match["part"]:
+            part = match["part"].lower().removesuffix("s").replace("halve", "half")
+            if match["n"] is None and part not in ("half", "quarter"):
+                continue  # "the fifth of them" is an ordinal, not a share
+            percent = _count(match["n"] or "a") * _FRACTIONS[part]
+        else:
+            percent = 100 * _count(match["some"]) / max(1.0, _count(match["all"]))
+        if percent <= 100:
+            low, high, sense = hedged(text, match.start(), percent, _ONE_POINT)
+            yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
+
+
+_OF_WHOLE = re.compile(  # "201 of the 300"; "of £12.5 million in taxes, £3 million"
+    rf"(?<![\w.,])(?P<part1>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
+    rf"(?:the\s|a total of\s|all\s)?(?P<whole1>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
+    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<whole2>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
+    r"\s(?:[^\W\d]+,?\s){1,6}?"
+    r"(?(sign)(?P=sign))(?P<part2>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
+    re.IGNORECASE,
+)
+
+
+def _read_parts_of_wholes(text: str) -> Iterator[Value]:
+    """Shares that follow from two numbers, weak: "201 of the 300" states 67 %."""
     for match in _OF_WHOLE.finditer(text):
-        part, whole = match["a"] or match["d"], match["b"] or match["c"]
-        a, b = (_count(digits.replace(",", "")) for digits in (part, whole))
-        if 0 < a < b:
-            share = 100 * a / b
+        part = _count((match["part1"] or match["part2"]).replace(",", ""))
+        whole = _count((match["whole1"] or match["whole2"]).replace(",", ""))
+        if 0 < part < whole:
+            share = 100 * part / whole
             yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
 
 
-def _numbers(text: str) -> Iterator[Value]:
+_SHORT_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
+_SIGNS = {"$": "money $", "€": "money €", "£": "money £", "¥": "money ¥"}
+_WEAK = frozenset({"one", "zero", "first", "second"})
+_HIDDEN_BY_ZEROS = 0.025  # maximum rounding, as a share of the number: 400,000 for 396,400
+_HIDDEN_BEFORE_SCALE = 0.075  # the same for the last digit before "million"
+_NUMBER = re.compile(
+    # Its possible starts, by which a search is twice as fast
+    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"
+    # "$", "US$"; "−", "minus"
+    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
+    rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
+    # "1,183,505", "6½", "5th", "10^6", "3 × 10⁶"
+    rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
+    rf"(?:(?:(?P<times>\s?[×x·⋅*]\s?10)|(?<=\b10))"
+    rf"(?:(?:\^|\*\*)[{{(]?(?P<power>[−+-]?\d\d?)[)}}]?|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{{1,2}})))?"
+    # "twenty-fifth"; "two hundred and six"
+    rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
+    rf"|\b(?P<words>{_WORDED})\b)"
+    # "million", "m"; but "12kg", not "3D"
+    rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
+    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{_UNIT})(?![a-z])))"
+    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
+    rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
+    # "km", but of "kg/m²" and "kg m⁻²" the rest is `per`
+    rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z²³])"
+    rf"(?P<per>\s?/\s?[a-z]|[ ·⋅]?[a-z]{{0,3}}(?:⁻|[−-]\d))?"
+    rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
+    re.IGNORECASE,
+)
+_GROUPS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
+           "unit", "letter")  # fmt: skip
+_SMALL = re.compile(r"\d{1,3}")
+_GROUPING = re.compile(r"[,\u00a0\u202f ]")
+_AGE = re.compile(
+    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
+)
+_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
+_LONGEST_AGE_WORDS = 30  # characters
+# A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
+_NAME_BEFORE = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
+_NO_NAMES = words_of("numbers", "no_names")
+_PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
+
+
+def _read_numbers(text: str) -> Iterator[Value]:
     for match in _NUMBER.finditer(text):
-        number = match["digits"] or match["place"] or match["words"]
-        if _SMALL.fullmatch(match["digits"] or "") and _is_named(text, match.start("digits")):
+        if _SMALL.fullmatch(match["digits"] or "") and _is_in_name(text, match.start("digits")):
             continue
-        end = max(map(match.end, _PARTS))
-        start = match.start("sign") if match["sign"] else match.start()
-        if match["digits"]:
-            value = float(_GROUPING.sub("", match["digits"]))
-            value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
-        else:
-            value = number_in_words(number) or float(number.lower() == "a")
-        value *= _scale(match) * (-1 if match["minus"] and match["unit"] else 1)
+        value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
         if not math.isfinite(value):
             continue
+        start = match.start("sign") if match["sign"] else match.start()
+        end = max(map(match.end, _GROUPS))
         measure, unit = _measure(match)
-        aged = _AGE.search(text[max(0, start - 30) : start]) or _AGE_AT.match(text, end)
-        if not measure and aged:
+        before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
+        if not measure and (_AGE.search(before) or _AGE_AT.match(text, end)):
             measure, unit = "time", "year"
-        exact = value * FACTORS.get(unit, 1.0)
-        width = _width(match, value) * FACTORS.get(unit, 1.0)
-        digit = _last_digit(match) * FACTORS.get(unit, 1.0)
-        low, high, sense = hedged(text, start, exact, width, digit)
+        factor, (width, digit) = _factor(unit), _rounding(match, value)
+        low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
         if unit == "°f":
-            low, high = ((each - 32) / 1.8 for each in (low, high))
-        weak = number.lower() in _WEAK and not (measure or match["scale"])
-        yield Value(Span(start, end), low, high, measure, unit, sense=sense, weak=weak)
+            low, high = (low - 32) / 1.8, (high - 32) / 1.8
+        word = (match["place"] or match["words"] or "").lower()
+        is_weak = word in _WEAK and not (measure or match["scale"])
+        yield Value(Span(start, end), low, high, measure, unit, sense=sense, weak=is_weak)
+
+
+def _number(match: re.Match[str]) -> float:
+    """The number with its scale, without sign and unit."""
+    if match["digits"]:
+        value = float(_GROUPING.sub("", match["digits"]))
+        value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
+    else:
+        words = match["place"] or match["words"]
+        value = number_in_words(words) or float(words.lower() == "a")
+    return value * _scale(match)
 
 
 def _scale(match: re.Match[str]) -> float:
@@ -480,14 +407,18 @@ def _scale(match: re.Match[str]) -> float:
     if power := match["power"] or match["raised"]:  # "10^6" is 10 with the scale 10^5
         exponent = int(unicodedata.normalize("NFKC", power).replace("−", "-"))
         return 10.0 ** (exponent if match["times"] else exponent - 1)
-    return SCALES.get(scale.lower(), 1.0 if _is_metres(match) else _SHORT.get(scale, 1.0))
+    if _is_metres(match):
+        return 1.0
+    return SCALES.get(scale.lower(), _SHORT_SCALES.get(scale, 1.0))
 
 
 def _is_metres(match: re.Match[str]) -> bool:
+    """Whether "m" is no million: "5 m", but not "5m" or "$5 m"."""
     return match["scale"] == "m" and match["gap"] == " " and not match["sign"]
 
 
 def _measure(match: re.Match[str]) -> tuple[str, str]:
+    """The measure and unit of a number, as in `Value`."""
     if match["percent"]:
         return ("points" if match["points"] else "share"), "%"
     if match["sign"]:
@@ -496,54 +427,55 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
         return "length", "m"
     # "40 kg/m²" and "40 kg m-2" are neither mass nor area, so they are compared as bare numbers.
     name = "" if match["per"] else (match["unit"] or match["letter"] or "").lower()
-    measure, unit = UNITS.get(name, ("", ""))
-    if measure == "pounds":  # millions of pounds are money
+    unit = UNITS.get(name, _NO_UNIT)
+    if unit.measure == "pounds":  # millions of pounds are money
         return ("money £", "") if match["scale"] else ("mass", "lb")
-    return measure, "" if measure.startswith("money") else unit
+    return unit.measure, "" if unit.measure.startswith("money") else unit.name
 
 
-def _last_digit(match: re.Match[str]) -> float:
-    """The place value of the last significant digit: 10 of 120, 100,000 of 1.2 million."""
+def _rounding(match: re.Match[str], value: float) -> tuple[float, float]:
+    """How far the exact number may lie from the written one, and the place of its last digit.
+
+    Zeros at the end do not count: 0 and 10 for 120, 50,000 and 100,000 for 1.2 million.
+    """
     digits = _GROUPING.sub("", match["digits"] or "")
-    if not digits or match["fraction"]:
-        return math.inf
     whole, _, decimals = digits.partition(".")
-    zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
+    n_zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
     scale = 1.0 if match["percent"] else _scale(match)
-    return float(10.0 ** (zeros - len(decimals)) * scale)
-
-
-def _width(match: re.Match[str], value: float) -> float:
-    """Half the place value of the last written digit."""
-    digits = match["digits"] or ""
-    scale = 1.0 if match["percent"] else _scale(match)
+    digit = math.inf
+    if digits and not match["fraction"]:
+        digit = 10.0 ** (n_zeros - len(decimals)) * scale
+    width = 0.0
     if match["percent"] or "." in digits:
-        return 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
-    if scale > 1:
-        return min(0.5 * scale, _SCALED * abs(value))
-    plain = _GROUPING.sub("", digits)
-    zeros = len(plain) - len(plain.rstrip("0"))
-    if zeros >= 2 and len(plain) >= 4:
-        return min(0.5 * 10.0**zeros, _LAST_DIGIT * abs(value))
-    return 0.0
+        width = 0.5 * 10.0 ** -len(decimals) * scale
+    elif scale > 1:
+        width = min(0.5 * scale, _HIDDEN_BEFORE_SCALE * abs(value))
+    elif n_zeros >= 2 and len(digits) >= 4:
+        width = min(0.5 * 10.0**n_zeros, _HIDDEN_BY_ZEROS * abs(value))
+    return width, digit
 
 
-def _is_named(text: str, start: int) -> bool:
-    before = _NAMED.search(text, max(0, start - 24), start)
+def _is_in_name(text: str, start: int) -> bool:
+    before = _NAME_BEFORE.search(text, max(0, start - _NEAR), start)
     if before is None:
         return bool(re.search(r"[A-Za-z]-\Z", text[max(0, start - 2) : start]))
     word = before["word"].lower()
-    named = word not in _NOT_NAMES and word[:3] not in MONTH_NUMBERS
-    return named and not _PEOPLE.match(text, start)
+    is_name = word not in _NO_NAMES and word[:3] not in MONTH_NUMBERS
+    return is_name and not _PEOPLE.match(text, start)
 
 
-def _romans(text: str) -> Iterator[Value]:
+_ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
+
+
+def _read_roman_numerals(text: str) -> Iterator[Value]:
     for match in _ROMAN.finditer(text):
         n = roman(match["roman"])
         yield Value(Span(*match.span()), float(n), float(n), weak=n < 4)
 
 
-_READERS = (_dates, _times, _clock, _feet, _halves, _many, _shares, _numbers, _romans)
+# In this order: what one has read is no value for those after it.
+_READERS = (_read_dates, _read_times, _read_clock, _read_feet, _read_halves, _read_plurals,
+            _read_shares, _read_numbers, _read_roman_numerals)  # fmt: skip
 
 
 @lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
@@ -555,150 +487,154 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
     """
     language = language or identify(text) or "en"
     if language != "en":
-        return _foreign(text, language)
+        return _in_other_language(text, language)
     text = fold(text)
-    found: list[Value] = []
-    taken = bytearray(len(text))  # characters used by an earlier parser
+    known: list[Value] = []
+    taken = bytearray(len(text))  # characters used by an earlier reader
     for reader in _READERS:
-        known = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
-        for value in known:
+        new = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
+        for value in new:
             taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
-        found += known
-    sound = (v for v in found if math.isfinite(v.low + v.high))
-    ranged = _with_ranges(text, sorted(sound, key=lambda value: value.span))
-    return tuple(sorted([*ranged, *_parts_of_wholes(text)], key=lambda value: value.span))
-
-
-def _foreign(text: str, language: str) -> tuple[Value, ...]:
-    english, found = in_english(text, language), list[Value]()
-    for value in values(english.text, "en"):
-        span, unsure = english.original(value.span)
-        before = _BEFORE.search(text, max(0, span.start - 24), span.start)
-        # After a capital it may be part of a name: "Apollo 11". German has more capitals.
-        named = not value.measure and value.low < _FIRST_YEAR and before and before[1].isupper()
-        found.append(replace(value, span=span, weak=value.weak or unsure or bool(named)))
-    return tuple(found)
+        known += new
+    finite = (value for value in known if math.isfinite(value.low + value.high))
+    ranged = _with_ranges(text, sorted(finite, key=lambda value: value.span))
+    return tuple(sorted([*ranged, *_read_parts_of_wholes(text)], key=lambda value: value.span))
 
 
 _FIRST_YEAR = 1000  # numbers from here on are hardly ever parts of names
-_BEFORE = re.compile(r"(?<!\w)([^\W\d_])[\w.]*[\s-]\Z")
+_CAPITAL_BEFORE = re.compile(r"(?<!\w)([^\W\d_])[\w.]*[\s-]\Z")
+
+
+def _in_other_language(text: str, language: str) -> tuple[Value, ...]:
+    english, known = in_english(text, language), list[Value]()
+    for value in values(english.text, "en"):
+        span, is_unsure = english.original(value.span)
+        before = _CAPITAL_BEFORE.search(text, max(0, span.start - _NEAR), span.start)
+        # After a capital it may be part of a name: "Apollo 11". German has more capitals.
+        is_small = not value.measure and value.low < _FIRST_YEAR
+        may_be_name = is_small and before is not None and before[1].isupper()
+        known.append(replace(value, span=span, weak=value.weak or is_unsure or may_be_name))
+    return tuple(known)
+
+
 _JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
 _BEFORE_RANGE = re.compile(
     r"\b(?P<between>between)?(?P<change>from|by)?\s(?:the\s)?\Z", re.IGNORECASE
 )
+_LONGEST_BEFORE_RANGE = 12  # characters
 
 
-def _with_ranges(text: str, found: Sequence[Value]) -> list[Value]:
+def _with_ranges(text: str, known: Sequence[Value]) -> list[Value]:
     """Mark values that are the ends of one range: "between 70 and 90 metres"."""
-    ranged = list(found)
-    for n, (one, other) in enumerate(pairwise(found)):
-        joined = _JOINS.fullmatch(text, one.span.end, other.span.start)
-        before = _BEFORE_RANGE.search(text, max(0, one.span.start - 12), one.span.start)
-        if not joined or (before and before["change"]):
+    ranged = list(known)
+    for n, (one, other) in enumerate(pairwise(known)):
+        join = _JOINS.fullmatch(text, one.span.end, other.span.start)
+        start = max(0, one.span.start - _LONGEST_BEFORE_RANGE)
+        before = _BEFORE_RANGE.search(text, start, one.span.start)
+        if not join or (before and before["change"]):
             continue
-        between = bool(before and before["between"])
-        if between if "and" in joined[0] else other.measure not in ("", "date"):
+        if "and" in join[0]:
+            is_range = bool(before and before["between"])
+        else:
+            is_range = other.measure not in ("", "date")
+        if is_range:
             ranged[n : n + 2] = _ends(one, other)
     return ranged
 
 
 def _ends(one: Value, other: Value) -> tuple[Value, Value]:
+    """Give two values their range; unchanged if they are no ends of one."""
     if one.measure == other.measure == "date":
-        first, last = one.dates[0].years, other.dates[0].years
-        if not (one.is_year and other.is_year and first and last):
+        if not (one.is_year and other.is_year):
             return one, other
-        low, high = float(first[0]), float(last[0])
+        low, high = float(one.dates[0].year or 0), float(other.dates[0].year or 0)
     else:
         if not one.measure and other.measure != "date" and other.unit != "°f":  # "70 and 90 metres"
-            factor = FACTORS.get(other.unit, 1.0)
+            factor, measure, unit = _factor(other.unit), other.measure, other.unit
             low, high = one.low * factor, one.high * factor
-            one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
+            one = replace(one, low=low, high=high, measure=measure, unit=unit)
         low, high = one.low, other.high
     if one.measure != other.measure or low >= high:
         return one, other
     return replace(one, between=(low, high)), replace(other, between=(low, high))
 
 
-# ── Comparison ──────────────────────
-
-_OTHER_UNIT = 0.03  # converted values are rounded: 10 miles are "16 km"
+_CONVERTED = 0.03  # converted values are rounded: 10 miles are "16 km"
+_CONVERTED_DEGREE = 1.0  # a relative tolerance is meaningless for temperatures
 _EPSILON = 1e-6
 MOST = 100  # values per claim: a claim with more is a table
 _NOWHERE = Span(0, 0)
+_THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
 
 
 @lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
 def unstated(
     claim: str, source: str, languages: tuple[str | None, str | None] = (None, None)
 ) -> tuple[Value, ...]:
-    """The values of `claim` that `source` does not state, in order; `languages` are theirs.
+    """The values of `claim` that `source` does not state, in order.
+
+    `languages`: of the claim and of the source, if they are known.
 
     >>> [v.span.of("In 1912 it cost $5 m.") for v in unstated("In 1912 it cost $5 m.", "4/7/1912")]
     ['$5 m']
     >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     ()
     """
-    theirs = languages[1] or identify(source)
-    mine = languages[0] or of_claim(claim, theirs)
-    mine, theirs = mine or theirs or "en", theirs or mine or "en"
-    wanted = [value for value in values(claim, mine) if not value.weak][:MOST]
-    if not wanted or not (reads_numbers(mine) and reads_numbers(theirs)):
+    of_source = languages[1] or identify(source)
+    of_wanted = languages[0] or of_claim(claim, of_source) or of_source or "en"
+    of_source = of_source or of_wanted
+    wanted = [value for value in values(claim, of_wanted) if not value.weak][:MOST]
+    if not wanted or not (reads_numbers(of_wanted) and reads_numbers(of_source)):
         return ()
-    found = values(source, theirs)
-    known = list({replace(value, span=_NOWHERE): value for value in found}.values())
+    in_source = values(source, of_source)
+    known = list({replace(value, span=_NOWHERE): value for value in in_source}.values())
     # "Four bicycles" do not state "four months".
-    measured = [v for v in found if v.measure or not _THINGS.match(source, v.span.end)]
+    measured = [v for v in in_source if v.measure or not _THINGS.match(source, v.span.end)]
+    is_english = of_wanted == of_source == "en"
     return tuple(
         value
         for value in wanted
         if not any(states(other, value) for other in (measured if value.unit else known))
-        and not _put_together(value, known)
+        and not _is_put_together(value, known)
         # Among many years in a page, any one may lie between two others.
-        and not (value.measure != "date" and any(holds(value, other) for other in known))
-        and not (mine == theirs == "en" and _is_last(value, claim, source))
-        and not _derived(value, [*known, *(v for v in wanted if v is not value)])
+        and (value.measure == "date" or not any(holds(value, other) for other in known))
+        and not (is_english and _is_last(value, claim, source))
+        and not _follows(value, [*known, *(other for other in wanted if other is not value)])
     )
-
-
-_THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
-
-
-def _middle(value: Value) -> float:
-    return (value.low + value.high) / 2
 
 
 def states(source: Value, claim: Value) -> bool:
     """Whether the source's value is at least as specific as the claim's, and agrees with it."""
-    if "date" in (source.measure, claim.measure):
-        if source.measure == claim.measure:
-            return any(_contains(c, s) for c, s in product(claim.dates, source.dates))
-        number, date = (source, claim) if claim.measure == "date" else (claim, source)
-        if not (date.is_year and number.measure == "" and date.dates[0].years):
-            return False
-        year = float(date.dates[0].years[0])
-        return _same_number(number, replace(date, low=year, high=year, measure="", dates=()))
-    return _same_number(source, claim)
+    if source.measure == claim.measure == "date":
+        return any(c.contains(s) for c, s in product(claim.dates, source.dates))
+    if "date" not in (source.measure, claim.measure):
+        return _is_same_number(source, claim)
+    number, date = (source, claim) if claim.measure == "date" else (claim, source)
+    if not date.is_year or number.measure:
+        return False
+    year = float(date.dates[0].year or 0)
+    return _is_same_number(number, replace(date, low=year, high=year, measure="", dates=()))
 
 
 def conflict(source: Value, claim: Value) -> bool:
     """Whether two values of one kind are incompatible: neither states nor allows the other."""
     if source.weak or claim.weak or source.measure != claim.measure:
         return False
-    if holds(claim, source) or holds(source, claim) or _allow(claim, source):
+    if holds(claim, source) or holds(source, claim):
+        return False
+    if _allows(claim, source) or _allows(source, claim):
         return False
     if any(0 < 2 * value.low < value.high for value in (source, claim)):
         return False  # "dozens" and "thousands" are too vague to contradict anything
     if claim.measure == "date":
-        return not any(_overlap(c, s) for c, s in product(claim.dates, source.dates))
-    return not _same_number(source, claim)
+        return not any(c.may_be(s) for c, s in product(claim.dates, source.dates))
+    return not _is_same_number(source, claim)
 
 
-def _allow(one: Value, other: Value) -> bool:
-    """Whether a value that says "more than" or "at most" allows the other: 5,000 is over 100."""
-    return any(
-        (a.sense > 0 and b.low >= a.low) or (a.sense < 0 and b.high <= a.high)
-        for a, b in ((one, other), (other, one))
-    )
+def _allows(limit: Value, value: Value) -> bool:
+    """Whether a value that says "more than" or "at most" allows another: 5,000 is over 100."""
+    is_above = limit.sense > 0 and value.low >= limit.low
+    return is_above or (limit.sense < 0 and value.high <= limit.high)
 
 
 def holds(end: Value, value: Value) -> bool:
@@ -712,17 +648,18 @@ def holds(end: Value, value: Value) -> bool:
     return low - slack <= value.low and value.high <= high + slack
 
 
-_ORDINAL = re.compile(rf"(?:{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))\Z", re.IGNORECASE)
+_ORDINAL = rf"(?:{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))"
+_ENDS_IN_ORDINAL = re.compile(rf"{_ORDINAL}\Z", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]{3,})")
 
 
 def _is_last(value: Value, claim: str, source: str) -> bool:
     """Whether the source may call the claim's ordinal "the last": "the fourth verse"."""
     noun = _NEXT_WORD.match(claim, value.span.end)
-    if not noun or value.measure or not _ORDINAL.search(fold(value.span.of(claim))):
+    if not noun or value.measure or not _ENDS_IN_ORDINAL.search(fold(value.span.of(claim))):
         return False
-    word, ordinal = re.escape(noun[1]), rf"\b{_ORDINAL.pattern[:-2]}"
-    if re.search(rf"{ordinal}\W+(?:\w+\W+){{0,3}}?{word}\b", source, re.IGNORECASE):
+    word = re.escape(noun[1])
+    if re.search(rf"\b{_ORDINAL}\W+(?:\w+\W+){{0,3}}?{word}\b", source, re.IGNORECASE):
         return False  # "the seventh and last season"
     return bool(re.search(rf"\b(?:last|final) (?:\w+ )?{word}\b", source, re.IGNORECASE))
 
@@ -730,90 +667,85 @@ def _is_last(value: Value, claim: str, source: str) -> bool:
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
 
 
-def _same_number(one: Value, other: Value) -> bool:
+def _is_same_number(one: Value, other: Value) -> bool:
     if {(one.measure, one.unit), (other.measure, other.unit)} == _POUNDS:
-        one, other = (replace(_bare(value), measure="", unit="") for value in (one, other))
-    if one.measure != other.measure and "" not in (one.measure, other.measure):
-        return False
-    if "share" in (one.measure, other.measure) and one.measure != other.measure:
-        share, number = (one, other) if one.measure == "share" else (other, one)
-        if not 0 < number.low < 1:
+        one, other = (replace(_as_written(value), measure="", unit="") for value in (one, other))
+    if one.measure != other.measure:
+        if "" not in (one.measure, other.measure):
             return False
-        one, other = share, replace(number, low=100 * number.low, high=100 * number.high, unit="%")
-        return min(one.high, other.high) >= max(one.low, other.low)  # "a proportion of 0.47"
-    if one.measure != other.measure:  # a bare number beside one with a unit: compared as written
-        one, other = _bare(one), _bare(other)
-    slack = _EPSILON * max(abs(one.high), abs(other.high))
-    if one.unit != other.unit and one.measure == other.measure and one.measure:
-        loose = max(LOOSE.get(one.unit, 0.0), LOOSE.get(other.unit, 0.0), _OTHER_UNIT)
-        slack = loose * max(abs(one.high), abs(other.high))
-        if one.measure == "temperature":
-            slack = 1.0  # degree: relative tolerance is meaningless for temperatures
+        if "share" in (one.measure, other.measure):
+            return _is_proportion(one, other) if other.measure else _is_proportion(other, one)
+        one, other = _as_written(one), _as_written(other)
     common = min(one.high, other.high) - max(one.low, other.low)
+    slack = _tolerance(one, other)
     if one.unit == other.unit and one.low < one.high and other.low < other.high:
         narrower = min(one.high - one.low, other.high - other.low)
         return common > min(slack, narrower / 2)  # 13 % and 14 % only touch, at 13.5 %
     return common >= -slack
 
 
-def _bare(value: Value) -> Value:
-    factor = FACTORS.get(value.unit, 1.0)
+def _is_proportion(number: Value, share: Value) -> bool:
+    """Whether a bare number between 0 and 1 is a share: "a proportion of 0.47"."""
+    if not 0 < number.low < 1:
+        return False
+    return min(share.high, 100 * number.high) >= max(share.low, 100 * number.low)
+
+
+def _tolerance(one: Value, other: Value) -> float:
+    """How far two numbers may lie apart, in the base unit of their measure."""
+    largest = max(abs(one.high), abs(other.high))
+    if one.unit == other.unit or one.measure != other.measure or not one.measure:
+        return _EPSILON * largest
+    if one.measure == "temperature":
+        return _CONVERTED_DEGREE
+    sizes = (_OF_SEVERAL_SIZES.get(value.unit, 0.0) for value in (one, other))
+    return max(*sizes, _CONVERTED) * largest
+
+
+def _as_written(value: Value) -> Value:
+    """A value in its own unit, to be compared with a bare number."""
+    factor = _factor(value.unit)
     return replace(value, low=value.low / factor, high=value.high / factor)
 
 
-def _contains(claim: Day, source: Day) -> bool:
-    for inner, outer in ((source.years, claim.years), (source.months, claim.months)):
-        if outer and not (inner and outer[0] <= inner[0] and inner[1] <= outer[1]):
-            return False
-    return claim.day in (None, source.day)
-
-
-def _overlap(claim: Day, source: Day) -> bool:
-    for one, other in ((source.years, claim.years), (source.months, claim.months)):
-        if one and other and not (one[0] <= other[1] and other[0] <= one[1]):
-            return False
-    return claim.day is None or source.day is None or claim.day == source.day
-
-
-def _put_together(value: Value, known: Sequence[Value]) -> bool:
+def _is_put_together(value: Value, known: Sequence[Value]) -> bool:
     """Whether the text gives a date's year and day separately: "On 4 July … of that year, 1912"."""
     days = [day for other in known for day in other.dates]
-    open_days = [day for day in days if not day.years]
+    without_year = [day for day in days if not day.years]
     return any(
-        any(_contains(Day(wanted.years), d) for d in days)
-        and any(_contains(replace(wanted, years=None), d) for d in open_days)
+        any(Day(wanted.years).contains(day) for day in days)
+        and any(replace(wanted, years=None).contains(day) for day in without_year)
         for wanted in value.dates
         if wanted.years and wanted.months
     )
 
 
 _LONGEST_AGE = 130  # years: a longer time is rarely computed from two dates in a text
-_YEAR, _DAY_S, _DAYS_A_MONTH = 31557600.0, 86400.0, 30.44
+_DAYS_A_MONTH = 30.44
 _LATER = 1.5  # tolerance in days for a time between two dates
 
 
-def _derived(value: Value, known: Sequence[Value]) -> bool:
-    """Whether it follows from others: the time between two dates, or a year computed from one.
+def _follows(value: Value, known: Sequence[Value]) -> bool:
+    """Whether a value can be computed from others.
 
-    If only the years are known, an age may be one less than their difference.
+    It may be the time between two dates, a year from another and an age, or the difference of two
+    shares in points. If only the years are known, an age may be one less than their difference.
     """
-    given = sorted(
-        {d.years[0] for v in known for d in v.dates if d.years and d.years[0] == d.years[1]}
-    )
-    if value.is_year:
-        year = value.dates[0].years
-        ages = {round(v.low / _YEAR) for v in known if v.unit == "year"}
-        return any(year == (a + n, a + n) or year == (a - n, a - n) for a in given for n in ages)
     if value.measure == "points":  # 10 % to 15 % is 5 points
-        shares = [_middle(v) for v in known if v.measure == "share"]
-        return any(value.low <= b - a <= value.high for a in shares for b in shares)
+        shares = [(v.low + v.high) / 2 for v in known if v.measure == "share"]
+        return any(value.low <= b - a <= value.high for a, b in product(shares, shares))
+    days = [day for v in known for day in v.dates]
+    years = sorted({day.year for day in days if day.year is not None})
+    if value.is_year:
+        ages = {round(v.low / _factor("year")) for v in known if v.unit == "year"}
+        return any(abs((value.dates[0].year or 0) - year) in ages for year in years)
     if value.measure != "time":
         return False
-    years, high = value.low / _YEAR, value.high / _YEAR
-    if value.unit == "year" and 0 < years <= _LONGEST_AGE:
-        return any(years - 0.05 <= b - a <= high + 1.05 for a in given for b in given if a < b)
-    days = {
-        d.months[0] * _DAYS_A_MONTH + d.day for v in known for d in v.dates if d.months and d.day
-    }
-    low, high = value.low / _DAY_S - _LATER, value.high / _DAY_S + _LATER
-    return value.low >= _DAY_S and any(low <= b - a <= high for a in days for b in days if a < b)
+    low, high = value.low / _factor("year"), value.high / _factor("year")
+    if value.unit == "year" and 0 < low <= _LONGEST_AGE:
+        return any(low - 0.05 <= b - a <= high + 1.05 for a, b in product(years, years) if a < b)
+    if value.low < _factor("day"):
+        return False
+    low, high = value.low / _factor("day") - _LATER, value.high / _factor("day") + _LATER
+    in_year = {d.months[0] * _DAYS_A_MONTH + d.day for d in days if d.months and d.day}
+    return any(low <= b - a <= high for a, b in product(in_year, in_year) if a < b)

@@ -1,7 +1,9 @@
-"""Splits text into sentences, as spans.
+"""Splits text into sentences, as spans, and finds those that only ask.
 
 sentencex (Wikimedia's splitter, with rules for some 300 languages) splits within a line. A line
 break always ends a sentence: extracted pages put headings, list items and table rows on lines.
+`sentences` leaves it at that; `whole_sentences` mends what the splitter cuts in names and after
+abbreviations, by rules that were written on the cases in tests/cases/editions.
 """
 
 import re
@@ -19,16 +21,12 @@ from pincite.types import Span
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _OTHER_SPACES = re.compile(r"[^\S\n\r ]")
 # The splitter is quadratic in a line's quotation marks: 100,000 took 17 s.
-_LONGEST = 8_000
+_LONGEST = 8_000  # characters of a line
+_TAIL = 20  # characters at the end of a sentence in which its last word is looked up
 # Abbreviations after which the splitter wrongly ends a sentence before a capital or digit.
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(\[“\"'])(?:Sen|Gov|Prof|Supt|Insp|Cllr|Messrs|Mlle|Mme|Bros|St|Ste|"
-    r"(?:approx|vol|vols|ch|chap|sec|fig|figs|no|nos|est|vs|ca|spp|ssp|var|cf|op|vz|mil)|"
-    r"(?:Approx|Vol|Vols|Ch|Fig|Figs|Est|Nos|Op))\.$"
-)
-# Scripts without spaces, and how many of their characters make a word.
-SPACELESS = re.compile(f"[{CJK}{SOUTHEAST}]")
-_CJK, CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = re.compile(f"[{CJK}]"), 2, 5
+_ABBREVIATED = re.compile(rf"(?:^|[\s(\[“\"'])(?:{LEXICON['abbreviations']['en']})\.$")
+SPACELESS, _CJK = re.compile(f"[{CJK}{SOUTHEAST}]"), re.compile(f"[{CJK}]")
+CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = 2, 5  # of scripts without spaces
 # Thai and Lao end a sentence with a space, but have spaces around numbers and names too.
 _PHRASE = re.compile(rf".{{15,}}?[{SOUTHEAST}]\s(?=[{SOUTHEAST}]{{3}})")
 _NUMBER = re.compile(r"(?:^|[\s(])No\.$")  # "No. 5", but not "No. It was not."
@@ -43,18 +41,14 @@ _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  
 _REMAINDER = re.compile(r"\(\d|[-–]\w")  # "1234 hab. (2019)", "к ю.-в."
 # "W maju 1920 r.", "В 1920 г.": a leading date, after which the sentence continues.
 _OPENING = re.compile(
-    r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
-    re.IGNORECASE,
+    rf"(?:{LEXICON['sentences']['before_dates']})(?:\s\S+){{1,3}}\Z", re.IGNORECASE
 )
 # "im 14. Jahrhundert", "der 2. Weltkrieg"; but not "auf Platz 3. Danach".
 _ORDINAL = re.compile(
-    r"\b(?:der|des|dem|den|die|das|am|im|vom|zum|zur|beim|ab|bis|seit|und|ein|eine|einen|einem|einer|"
-    r"ihr|ihre|sein|seine|seinem|seinen|ihrem|ihren|jeder|jeden|dieser|diesem)\s\d{1,3}\.$",
-    re.IGNORECASE,
+    rf"\b(?:{LEXICON['sentences']['before_ordinals']})\s\d{{1,3}}\.$", re.IGNORECASE
 )
 _MEASURE = re.compile(
-    r"[\dIVX][ \u00a0\u202f]?(?:km|cm|mm|m|ha|kg|t|g|l|km²|m²|m³|[MkG]W|min|h|"
-    r"км|м|га|кг|т|км²|м²|гг?|вв?|тыс|млн|млрд|руб|чел|экз)\."
+    rf"[\dIVX][ \u00a0\u202f]?(?:{LEXICON['sentences']['measures']})\."
     r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ](?!\.))"
 )
 
@@ -84,15 +78,17 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
     >>> [span.of(text) for span in whole_sentences(text)]
     ['He read vol. 5.', 'N.EX.T won.']
     """
-    found = sentences(text, language)
+
+    def is_one_sentence(left: Span, right: Span) -> bool:
+        if _goes_on(text, left, right):
+            return True
+        return language != "en" and _goes_on_in(language, text, left, right)
+
+    spans = joined(sentences(text, language), is_one_sentence)
     if language == "en":
-        return joined(found, lambda left, right: _goes_on(text, left, right))
-    found = joined(
-        found,
-        lambda left, right: _goes_on(text, left, right) or _goes_on_in(language, text, left, right),
-    )
+        return spans
     cut = _CUTS.get(language, _cut_at_measures)
-    return [piece for span in found for piece in cut(text, span)]
+    return [piece for span in spans for piece in cut(text, span)]
 
 
 def source_sentences(text: str, language: str | None = None) -> list[Span]:
@@ -103,13 +99,13 @@ def source_sentences(text: str, language: str | None = None) -> list[Span]:
 
 def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
     """Merge each span with the next if `goes_on` holds for the pair."""
-    found: list[Span] = []
+    merged: list[Span] = []
     for span in spans:
-        if found and goes_on(found[-1], span):
-            found[-1] = Span(found[-1].start, span.end)
+        if merged and goes_on(merged[-1], span):
+            merged[-1] = Span(merged[-1].start, span.end)
         else:
-            found.append(span)
-    return found
+            merged.append(span)
+    return merged
 
 
 def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
@@ -123,7 +119,7 @@ def windows(text: str, sentences: Sequence[Span]) -> Iterator[Span]:
 
 def _goes_on(text: str, left: Span, right: Span) -> bool:
     """Whether the full stop at the end of `left` does not end a sentence."""
-    gap, end = text[left.end : right.start], text[max(left.start, left.end - 20) : left.end]
+    gap, end = text[left.end : right.start], text[max(left.start, left.end - _TAIL) : left.end]
     if "\n" in gap or not end.endswith((".", "!", "?")):
         return False
     following = re.match(r"\S+", text[right.start : right.start + 40])
@@ -136,8 +132,8 @@ def _goes_on(text: str, left: Span, right: Span) -> bool:
 
 
 def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
-    """The same for other languages; in Japanese and Chinese, after a quotation; in Thai, always."""
-    gap, end = text[left.end : right.start], text[max(left.start, left.end - 20) : left.end]
+    """The same for other languages; in Thai and Lao, only a line ends a sentence."""
+    gap, end = text[left.end : right.start], text[max(left.start, left.end - _TAIL) : left.end]
     if "\n" in gap or language in ("th", "lo"):
         return "\n" not in gap
     if language in ("ja", "zh"):
@@ -153,17 +149,17 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
         return True
     if language == "pl" and end.endswith((" r.", " w.")) and _OPENING.match(left.of(text)):
         return True
-    known = _ABBREVIATED_IN.get(language)
-    return bool(known and known.search(end))
+    abbreviated = _ABBREVIATED_IN.get(language)
+    return bool(abbreviated and abbreviated.search(end))
 
 
 def _cut_at_measures(text: str, span: Span) -> list[Span]:
     """Split after a measure or a year at the end of a sentence: "es 12 km. La presa"."""
     cuts = [span.start]
-    for found in _MEASURE.finditer(text, span.start, span.end):
-        piece = text[cuts[-1] : found.end()]
+    for measure in _MEASURE.finditer(text, span.start, span.end):
+        piece = text[cuts[-1] : measure.end()]
         if piece[-2] not in "гв" or not _OPENING.match(piece.lstrip()):
-            cuts.append(found.end())
+            cuts.append(measure.end())
     return _cut(text, span, cuts[1:])
 
 
@@ -178,13 +174,13 @@ def _cut_at_stops(text: str, span: Span) -> list[Span]:
 
 
 def _cut_at_spaces(text: str, span: Span) -> list[Span]:
-    cuts = [found.end() for found in _PHRASE.finditer(text, span.start, span.end)]
-    return _cut(text, span, cuts)
+    return _cut(text, span, [m.end() for m in _PHRASE.finditer(text, span.start, span.end)])
 
 
-_CUTS = dict.fromkeys(("ja", "zh", "km"), _cut_at_stops) | dict.fromkeys(
-    ("th", "lo"), _cut_at_spaces
-)
+_CUTS = {
+    **dict.fromkeys(("ja", "zh", "km"), _cut_at_stops),
+    **dict.fromkeys(("th", "lo"), _cut_at_spaces),
+}
 
 
 def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
@@ -198,8 +194,8 @@ def n_words(text: str) -> int:
         return len(text.split())
     n_signs = len(_CJK.findall(text))
     n_letters = len(SPACELESS.findall(text)) - n_signs
-    n = n_signs // CHARS_A_CJK_WORD + n_letters // CHARS_A_SOUTHEAST_WORD
-    return len(SPACELESS.sub(" ", text).split()) + n
+    n_with_spaces = len(SPACELESS.sub(" ", text).split())
+    return n_with_spaces + n_signs // CHARS_A_CJK_WORD + n_letters // CHARS_A_SOUTHEAST_WORD
 
 
 def trimmed(text: str, span: Span) -> Span:
@@ -210,6 +206,7 @@ def trimmed(text: str, span: Span) -> Span:
 
 
 def _lines(text: str) -> Iterator[Span]:
+    """Cut a text into lines, and long lines at spaces."""
     start = 0
     for line in text.splitlines(keepends=True):
         end = start + len(line)
@@ -224,25 +221,19 @@ def _lines(text: str) -> Iterator[Span]:
 
 def _split(line: str, language: str) -> list[Span]:
     try:
-        found = get_sentence_boundaries(language, line)
+        boundaries = get_sentence_boundaries(language, line)
     except BaseException as error:
         # A panic in Rust is not an Exception; the line that causes it is not split.
         if type(error).__name__ != "PanicException":
             raise
         return [Span(0, len(line))]
-    return [Span(each["start_index"], each["end_index"]) for each in found]
+    return [Span(bounds["start_index"], bounds["end_index"]) for bounds in boundaries]
 
 
-_SEEK = (
-    r"(?:analy[sz]|ascertain|ask|assess|clarif|compar|determine|establish|estimat|evaluat|examin"
-    r"|explor|find\ out|identif|investigat|measur|quantif|review|stud|test|understand|verif)\w*"
-)
-_OPEN = (
-    r"(?:see|known?|unknown|clear|unclear|uncertain|debated?|disputed|controversial|question\w*)"
-)
-_STUDY = r"(?:study|trial|review|paper|article|analysis|meta-analysis|work|experiment|survey)"
+_SEEK = rf"(?:{LEXICON['questions']['seek']})\w*"
+_OPEN, _STUDY = (rf"(?:{LEXICON['questions'][name]})" for name in ("unanswered", "studies"))
 _OPENING_WORDS = r"\W*+(?:\w++\W++){0,8}?"  # a later question may follow an assertion
-_ASKS = re.compile(
+_ASKS = re.compile(  # a yes-or-no question, an indirect one, a hypothesis, the aim of a study
     rf"""
     \W*(?:Is|Are|Was|Were|Do|Does|Did|Can|Could|Will|Has|Have|Should)\b(?!.*\byou).*\?["”’)]*\s*\Z
     | {_OPENING_WORDS}(?:{_SEEK}|{_OPEN})\b(?:(?:\W++\w++){{0,5}}?\W++whether|\ if)\b

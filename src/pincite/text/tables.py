@@ -1,53 +1,57 @@
-"""Looks up what a claim says in tables that are written in words.
+"""Finds the cells of a table that a claim names, and what follows from them.
 
-`pincite.documents.tables` writes a row as "Parish: Holmby; 1990: 4,120; 2000: 4,310", and a network
-that reads ten such rows takes any number of any row for the claim's. `look_up` finds the rows whose
-cells of words are all in the claim, and the columns whose headers share words with it. Where these
-meet in one cell, its value is compared with the claim's; sums, shares and ranks are computed.
+`pincite.documents.tables` writes a row as a line of text: "Parish: Holmby; 1990: 4,120". A network
+that reads ten such lines takes any number in them for the claim's. `look_up` therefore finds the
+rows whose cells of words are all in the claim, and the columns whose headers share words with it.
+Where one such row meets such a column, the cell is compared with the claim. Sums, shares and ranks
+are computed.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
-from pincite.text import quantities
+from pincite.text import alternatives, quantities
 from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
+from pincite.types import Span
 
 MAX_ROWS = 5_000  # of a text
 HEADER_CHARS = 80  # `pincite.documents.tables` cuts longer headers
-_YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")
-_NUMERIC = re.compile(
-    r"[^\w]*\d[\d.,\s]*\W*(?:(?:thousand|million|billion)\b)?\s?\S{0,12}(?:\s\S{1,12})?"
+_YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")  # "1990", "2010-11"
+_NUMERIC = (
+    re.compile(  # a cell with a number and at most its scale and unit: "$412.5 million a year"
+        r"[^\w]*\d[\d.,\s]*\W*(?:(?:thousand|million|billion)\b)?\s?\S{0,12}(?:\s\S{1,12})?"
+    )
 )
 _FIGURE = re.compile(r"\d+(?:-\d+)?")
-_DASHED = str.maketrans("–/", "--")
+_DASHED = str.maketrans("–/", "--")  # "2010/11" and "2010–11" are "2010-11"
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
 # With these, a claim's number need not be the one in the cell that it names.
 _NOT_OF_ONE = re.compile(
-    r"\b(?P<sum>together|combined|both|altogether|in all|in total|sum|total\w*)\b"
-    r"|\b(?:averag\w*|overall|between them|differ\w*|additional|another|further|than|half|twice"
-    r"|double\w*|triple\w*|per|each|every|by (?=\d)|(?:increase|rise|drop|fall|decrease|loss|gain"
-    r"|growth|decline|surplus|lead|majority) of)\b",
+    rf"\b(?:(?P<sum>{alternatives('tables', 'sums')})|{alternatives('tables', 'others')})\b",
     re.IGNORECASE,
 )
 _SHORT_FORMS = [  # of the first word of a name
     (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
     for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))
 ]
-_LACKS = 0.67  # share of the claim's words that a cell which states its values may lack
+_MOST_LACKING = 0.67  # share of the claim's words that a cell which states its values may lack
+_MOST_SUMMANDS = 3  # rows whose sum a claim may state
+# Words beside a value that may name its column. Behind a bare number stand the things it counts.
+_WORDS_BEFORE, _WORDS_BEHIND_MEASURE, _WORDS_BEHIND_NUMBER = 3, 3, 2
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Row:
     """A line of a table, its values by column header ("" for a section), and the caption above."""
 
     line: str
-    cells: dict[str, str]
+    cells: Mapping[str, str]
     caption: str
 
     @property
@@ -55,14 +59,48 @@ class Row(NamedTuple):
         return any(map(_TOTAL.match, list(self.cells.values())[:2]))
 
 
-class Lookup(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lookup:
     """The rows and columns of a table that a claim names."""
 
     claim: str
-    rows: list[Row]
-    table: list[Row]
-    row_headers: list[str]  # of the columns whose values name the rows
-    columns: list[str]  # headers of other columns
+    rows: Sequence[Row]
+    table: Sequence[Row]  # all rows
+    row_headers: Sequence[str]  # of the columns whose values name the rows
+    columns: Sequence[str]  # headers of other columns that the claim names
+
+    @property
+    def rows_without_total(self) -> list[Row]:
+        return [row for row in self.rows if not row.is_total]
+
+
+class OtherValue(NamedTuple):
+    """A value or rank of a claim, and what the table has in its place."""
+
+    claimed: Span  # in the claim
+    stated: str
+
+
+class MarkedCell(NamedTuple):
+    """A cell of a quoted row, and whether the claim names it."""
+
+    text: str
+    is_marked: bool
+
+
+class MarkedRow(NamedTuple):
+    """A quoted row, or the headers above it."""
+
+    is_header: bool
+    cells: Sequence[MarkedCell]
+
+
+class _Derived(NamedTuple):
+    """A number or rank that follows from several cells, as the claim states it."""
+
+    row: Row
+    addition: str  # to the row's line
+    wording: str  # in the claim
 
 
 def cells_of(line: str) -> dict[str, str]:
@@ -74,81 +112,105 @@ def cells_of(line: str) -> dict[str, str]:
     cells = dict[str, str]()
     for part in line.split("; "):
         header, colon, text = part.partition(": ")
-        if not part or len(header) > HEADER_CHARS or not (colon or {""}.issuperset(cells)):
+        if not part or len(header) > HEADER_CHARS:
             return {}
-        cells[header if colon else ""] = text if colon else part
+        if colon:
+            cells[header] = text
+        elif not any(cells):  # a section, which stands before the cells
+            cells[""] = part
+        else:
+            return {}
     return cells if len(cells) > 1 else {}
 
 
 @lru_cache(maxsize=64)
 def rows_of(text: str) -> list[Row]:
     """Return the rows of all tables of a text, in order; none if there are more than MAX_ROWS."""
+    if "; " not in text:
+        return []
     rows, caption = list[Row](), ""
-    for line in text.split("\n") if "; " in text else ():
+    for line in text.split("\n"):
         if cells := cells_of(line):
             rows.append(Row(line, cells, caption))
-        else:
-            caption = line or caption
+        elif line:
+            caption = line
     return rows if len(rows) <= MAX_ROWS else []
 
 
 @lru_cache(maxsize=256)
 def look_up(claim: str, text: str) -> list[Lookup]:
     """Return the tables of a text of which a claim names some but not all rows."""
-    known, lookups = _keys(claim), list[Lookup]()
+    claim_keys, lookups = _keys(claim), list[Lookup]()
     for _, group in groupby(rows_of(text), key=lambda row: (next(iter(row.cells)), row.caption)):
         table = list(group)
         headers = dict.fromkeys(header for row in table for header in row.cells)
-        rows, row_headers = _choose_rows(table, _headers_of_names(table, headers, known), known)
+        naming = _headers_of_names(table, headers, claim_keys)
+        rows, row_headers = _choose_rows(table, naming, claim_keys)
         if 0 < len(rows) < len(table):
-            columns = _choose_columns([h for h in headers if h not in row_headers], known)
+            columns = _choose_columns([h for h in headers if h not in row_headers], claim_keys)
             lookups.append(Lookup(claim, rows, table, row_headers, columns))
     return lookups
 
 
 def _headers_of_names(
-    table: Sequence[Row], headers: Iterable[str], known: frozenset[str]
+    table: Sequence[Row], headers: Iterable[str], claim_keys: frozenset[str]
 ) -> list[str]:
-    """Return the columns of words, the one with the most distinct values first, then of years.
+    """Return the columns that can name a row: those of words, then those of years.
 
-    A year names a row only if the claim does not name its column: "opened in 1931" is a value.
+    Of each kind, the column with the most distinct values comes first. A year names a row only if
+    the claim does not name its column: "opened in 1931" is a value.
     """
-    order = list[tuple[bool, int, str]]()
+    words, years, n_distinct = list[str](), list[str](), dict[str, int]()
     for header in headers:
         texts = [row.cells[header] for row in table if header in row.cells]
-        years = all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts)
-        n_numbers = sum(bool(_NUMERIC.fullmatch(text)) for text in texts)
-        if not _is_named(header, known) if years else 2 * n_numbers < len(texts):
-            order.append((years, -len(set(texts)), header))
-    return [header for *_, header in sorted(order, key=itemgetter(0, 1))]
+        n_distinct[header] = len(set(texts))
+        if all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts):
+            if not _is_named(header, claim_keys):
+                years.append(header)
+        elif 2 * sum(bool(_NUMERIC.fullmatch(text)) for text in texts) < len(texts):
+            words.append(header)
+    return [
+        header
+        for kind in (words, years)
+        for header in sorted(kind, key=n_distinct.__getitem__, reverse=True)
+    ]
 
 
 def _choose_rows(
-    table: Sequence[Row], headers: Iterable[str], known: frozenset[str]
+    table: Sequence[Row], headers: Iterable[str], claim_keys: frozenset[str]
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows that the cells of some columns name, and those columns, which narrow down."""
+    """Return the rows that a claim names, in order, and the columns that name them.
+
+    Each column in turn narrows down the rows that those before it have chosen.
+    """
     chosen, row_headers = set[int](), list[str]()
     for header in headers:
         texts = [row.cells.get(header, "") for row in table]
-        rows = {n for n, text in enumerate(texts) if _is_whole(text, known)}
-        if chosen and not chosen & rows:
+        named = {n for n, text in enumerate(texts) if _is_whole(text, claim_keys)}
+        if not named:
+            continue
+        if not chosen:
+            chosen = named
+            row_headers.append(header)
+        elif chosen.isdisjoint(named):
             names = {table[n].cells.get(row_headers[0]) for n in chosen}
-            if not names.isdisjoint(texts[n] for n in rows):
-                chosen |= rows  # a team may be host or guest
-        elif rows and (not chosen or chosen - rows):
-            chosen = chosen & rows or rows
+            if not names.isdisjoint(texts[n] for n in named):
+                chosen |= named  # a team may be host or guest
+        elif not chosen <= named:
+            chosen &= named
             row_headers.append(header)
     return [table[n] for n in sorted(chosen)], row_headers
 
 
-def _choose_columns(headers: Sequence[str], known: frozenset[str]) -> list[str]:
+def _choose_columns(headers: Sequence[str], claim_keys: frozenset[str]) -> list[str]:
     """Return named headers; one named in part only if no whole one has the words that it shares."""
-    named = [header for header in headers if _is_named(header, known)]
-    whole = [_keys(header) for header in named if _keys(header) <= known]
+    keys = {header: _keys(header) for header in headers if _is_named(header, claim_keys)}
+    whole = [header_keys for header_keys in keys.values() if header_keys <= claim_keys]
     return [
         header
-        for header in named
-        if _keys(header) <= known or not any(_keys(header) & known <= keys for keys in whole)
+        for header, header_keys in keys.items()
+        if header_keys <= claim_keys
+        or not any(header_keys & claim_keys <= other for other in whole)
     ]
 
 
@@ -160,56 +222,70 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
-def _is_whole(text: str, known: frozenset[str]) -> bool:
-    return set() < _keys(text) <= known
+def _is_whole(text: str, claim_keys: frozenset[str]) -> bool:
+    """Whether the claim has all words of a cell or header."""
+    keys = _keys(text)
+    return bool(keys) and keys <= claim_keys
 
 
-def _is_named(header: str, known: frozenset[str]) -> bool:
+def _is_named(header: str, claim_keys: frozenset[str]) -> bool:
+    """Whether the claim has a word of a header, and all its figures."""
     keys = _keys(header)
-    return bool(keys & known) and not any(key[0].isdigit() for key in keys - known)
+    return bool(keys & claim_keys) and not any(key[0].isdigit() for key in keys - claim_keys)
 
 
-def mark_cells(claim: str, quote: str) -> list[tuple[str, list[tuple[str, bool]]]]:
-    """Return a quote of rows as a table: "th" or "td", and cells, marked if the claim names them.
+def mark_cells(claim: str, quote: str) -> list[MarkedRow]:
+    """Return a quote of rows as a table whose cells are marked if the claim names them.
 
     Empty if it has other lines than rows. The first cell, which names the row, is never marked.
     """
-    known, lines = _keys(claim), [cells_of(line) for line in quote.split("\n")]
-    rows, headers = list[tuple[str, list[tuple[str, bool]]]](), list[str]()
-    for cells in lines if all(lines) else ():
+    lines = [cells_of(line) for line in quote.split("\n")]
+    if not all(lines):
+        return []
+    claim_keys, marked_rows, headers = _keys(claim), list[MarkedRow](), list[str]()
+    for cells in lines:
         if headers != list(cells):
             headers = list(cells)
-            rows.append(("th", [(header, False) for header in headers]))
-        others = list(cells.items())[1:]
-        whole = [h for h, text in others if _is_whole(h, known) or _is_whole(text, known)]
-        marked = whole or [header for header, _ in others if _is_named(header, known)]
-        rows.append(("td", [(text, header in marked) for header, text in cells.items()]))
-    return rows
+            marked_rows.append(MarkedRow(True, [MarkedCell(h, is_marked=False) for h in headers]))
+        others = headers[1:]
+        named = [
+            header
+            for header in others
+            if _is_whole(header, claim_keys) or _is_whole(cells[header], claim_keys)
+        ] or [header for header in others if _is_named(header, claim_keys)]
+        in_row = [MarkedCell(text, header in named) for header, text in cells.items()]
+        marked_rows.append(MarkedRow(False, in_row))
+    return marked_rows
 
 
 def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
     r"""Leave of the tables in a passage the rows that a claim names, with what follows from them.
 
-    `page` has all rows; without it, nothing can be the largest, and claims that say so get no row.
+    `page` has all rows. Without it nothing can be the largest, so a claim of a rank gets no row.
 
     >>> keep_named_rows("Gull Head is tall.", "Tower: Gull Head; Metres: 31\nTower: Ob; Metres: 9")
     'Tower: Gull Head; Metres: 31'
     """
-    lookups = look_up(claim, page or passage)
-    texts = {row.line: "" for lookup in lookups for row in lookup.table}
+    text = page or passage
+    lookups, in_tables = look_up(claim, text), rows_of(passage)
     if not rows_of(page) and ranks(claim):
-        texts, lookups = {row.line: "" for row in rows_of(passage)}, []
+        lookups, dropped = [], {row.line for row in in_tables}
+    else:
+        dropped = {row.line for lookup in lookups for row in lookup.table}
     for lookup in lookups:
-        texts |= {row.line: row.line for row in lookup.rows}
-        if len(lookup.rows) == 1:
-            texts[lookup.rows[0].line] = _without_others(lookup)
-    for row, words in _derive(claim, page or passage) if lookups else ():
-        texts[row.line] += words
-    if cell := next(filter(None, map(_stating_cell, lookups)), ""):
-        return cell
-    lines = [texts.get(line, line) for line in passage.split("\n") if texts.get(line, True)]
-    captions = (row.caption for row in rows_of(passage))
-    return "\n".join(lines).strip() or next(captions, "") or passage
+        if cell := _stating_cell(lookup):
+            return cell
+    kept = dict[str, str]()
+    for lookup in lookups:
+        is_one = len(lookup.rows) == 1
+        kept |= {row.line: _without_others(lookup) if is_one else row.line for row in lookup.rows}
+    for derived in _derive(claim, text) if lookups else ():
+        kept[derived.row.line] += derived.addition
+    lines = [
+        kept.get(line, line) for line in passage.split("\n") if line in kept or line not in dropped
+    ]
+    caption = in_tables[0].caption if in_tables else ""
+    return "\n".join(lines).strip() or caption or passage
 
 
 def _stating_cell(lookup: Lookup) -> str:
@@ -218,13 +294,30 @@ def _stating_cell(lookup: Lookup) -> str:
     Beside it, what the prose says of other cells would be read too.
     """
     claim = lookup.claim
-    one_cell = len(lookup.rows) == len(lookup.columns) == 1
-    if not one_cell or not values(claim) or ranks(claim):
+    is_one_cell = len(lookup.rows) == len(lookup.columns) == 1
+    if not is_one_cell or not values(claim) or ranks(claim):
         return ""
     text = "\n".join(filter(None, (lookup.rows[0].caption, _without_others(lookup))))
     wanted, stated = {*roots(claim)}, {*roots(text)}
-    is_near = len(wanted - stated) <= _LACKS * len(wanted)
+    is_near = len(wanted - stated) <= _MOST_LACKING * len(wanted)
     return text if is_near and not quantities.unstated(claim, text) else ""
+
+
+def _without_others(lookup: Lookup) -> str:
+    """Return the only named row, without numbers in columns that the claim does not name.
+
+    The whole row is returned if the claim needs them, or puts a number into another column.
+    """
+    claim, row = lookup.claim, lookup.rows[0]
+    kept = [*lookup.row_headers, *lookup.columns, next(iter(row.cells))]
+    claim_keys = _keys(claim)
+    rest = "; ".join(
+        f"{header}: {text}".removeprefix(": ")
+        for header, text in row.cells.items()
+        if header in kept or not (_NUMERIC.fullmatch(text) or claim_keys.isdisjoint(roots(text)))
+    )
+    lacks = not lookup.columns or quantities.unstated(claim, rest)
+    return row.line if lacks and not other_value(lookup) else rest
 
 
 def unstated(
@@ -232,105 +325,108 @@ def unstated(
 ) -> tuple[Value, ...]:
     """`quantities.unstated`, without the values that follow from two cells or two values."""
     absent = quantities.unstated(claim, source, languages)
-    derived = " ".join(f"{words} " for _, words in _derive(claim, source)) if absent else ""
-    known = follows(claim, source) if absent else []
+    if not absent:
+        return ()
+    wordings = [f" {derived.wording} " for derived in _derive(claim, source)]
+    known = follows(claim, source)
     return tuple(
         value
         for value in absent
-        if f" {value.span.of(claim)} " not in derived
+        if not any(f" {value.span.of(claim)} " in wording for wording in wordings)
         and not any(span.overlaps(value.span) for span in known)
     )
 
 
-def other_value(lookup: Lookup) -> tuple[Value | Rank, str] | None:
-    r"""Return a value or rank of the claim, and what its row has in the column that it names.
+def other_value(lookup: Lookup) -> OtherValue | None:
+    r"""Return a value or rank of the claim that its row refutes, in the column that it names.
 
     >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
-    >>> [other_value(lookup)[1] for lookup in look_up(claim, text)]
+    >>> [other_value(lookup).stated for lookup in look_up(claim, text)]
     ['41']
     """
     claim, row = lookup.claim, lookup.rows[0]
     for rank in ranks(claim)[:1]:
-        if (found := _place(lookup, rank)) and found[1] != rank.place:
-            return rank, f"{row.cells[found[0]]} ({found[1]}.)"
+        header, place = _place(lookup, rank)
+        if place and place != rank.place:
+            return OtherValue(rank.span, f"{row.cells[header]} ({place}.)")
     if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
         return None
     claimed = [value for value in values(claim) if not value.weak]
     cells = [(h, value) for h in lookup.columns for value in values(row.cells.get(h, ""))[:1]]
     stated = [v for v in claimed if any(states(in_cell, v) for _, in_cell in cells)]
-    cells = [(h, in_cell) for h, in_cell in cells if not any(states(in_cell, v) for v in stated)]
+    others = {h: in_cell for h, in_cell in cells if not any(states(in_cell, v) for v in stated)}
     names = (row.cells.get(header, "") for header in lookup.row_headers)
-    known = "\n".join([*names, *(header for header, _ in cells)])
-    for value in (v for v in claimed if v not in stated):
-        others = [(h, v) for h, v in _near(value, claim, cells) if v.measure == value.measure]
-        differs = others and all(quantities.conflict(v, value) for _, v in others)
+    known = "\n".join([*names, *others])
+    for value in claimed:
+        if value in stated:
+            continue
+        rivals = [h for h in _near(value, claim, others) if others[h].measure == value.measure]
+        differs = rivals and all(quantities.conflict(others[h], value) for h in rivals)
         if differs and quantities.unstated(value.span.of(claim), known):
-            return value, row.cells[others[0][0]]
+            return OtherValue(value.span, row.cells[rivals[0]])
     return None
 
 
-def _near(value: Value, claim: str, cells: Sequence[tuple[str, Value]]) -> list[tuple[str, Value]]:
-    """Return the cells whose column is named next to a value, unlike "97 died in accidents"."""
+def _near(value: Value, claim: str, headers: Iterable[str]) -> list[str]:
+    """Return the columns that are named next to a value, unlike "97 died in accidents"."""
+    n_behind = _WORDS_BEHIND_MEASURE if value.measure else _WORDS_BEHIND_NUMBER
     before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
-    beside = {*before[-3:], *behind[: 3 if value.measure else 2]}
-    return [(header, v) for header, v in cells if beside.intersection(roots(header) or beside)]
-
-
-def _without_others(lookup: Lookup) -> str:
-    """Return the row without columns that alone have a value that the claim puts into another."""
-    claim, row = lookup.claim, lookup.rows[0]
-    kept = [*lookup.row_headers, *lookup.columns, next(iter(row.cells))]
-    rest = "; ".join(
-        f"{header}: {text}".removeprefix(": ")
-        for header, text in row.cells.items()
-        if header in kept or not (_NUMERIC.fullmatch(text) or _keys(claim).isdisjoint(roots(text)))
-    )
-    lacks = not lookup.columns or quantities.unstated(claim, rest)
-    return row.line if lacks and not other_value(lookup) else rest
-
-
-# ── What follows from several cells ──────────────────────────────────────────────────────────────
+    beside = {*before[-_WORDS_BEFORE:], *behind[:n_behind]}
+    return [header for header in headers if beside.intersection(roots(header) or beside)]
 
 
 @lru_cache(maxsize=256)
-def _derive(claim: str, text: str) -> list[tuple[Row, str]]:
-    """Return what the claim says and a row adds: a sum, a share of the total, a rank."""
-    return [words for lookup in look_up(claim, text) for words in _derive_in_table(lookup)]
+def _derive(claim: str, text: str) -> list[_Derived]:
+    """Return what the claim says and several cells of a table show: sums, shares and ranks."""
+    return [derived for lookup in look_up(claim, text) for derived in _derive_in_table(lookup)]
 
 
-def _derive_in_table(lookup: Lookup) -> Iterator[tuple[Row, str]]:
-    claim, rows = lookup.claim, [row for row in lookup.rows if not row.is_total]
+def _derive_in_table(lookup: Lookup) -> Iterator[_Derived]:
+    claim, rows = lookup.claim, lookup.rows_without_total
     if not rows:
         return
     for rank in ranks(claim)[:1]:
-        if (found := _place(lookup, rank)) and found[1] == rank.place:
-            yield rows[0], f"; {found[0]}: {rank.span.of(claim).removeprefix('the ')}"
+        header, place = _place(lookup, rank)
+        if place == rank.place:
+            wording = rank.span.of(claim).removeprefix("the ")
+            yield _Derived(rows[0], f"; {header}: {wording}", wording)
     columns = [header for header in lookup.columns if header in rows[0].cells]
     for header in columns or rows[0].cells:
         column = [(row, v) for row in lookup.table if (v := _number(row.cells.get(header, "")))]
         parts = [value for row, value in column if row in rows]
         if len(parts) != len(rows):
             continue
-        totals = [v for row, v in column if row.is_total]
+        totals = [value for row, value in column if row.is_total]
         if len(rows) == 1 and (share := _share(claim, parts[0], totals)):
-            yield rows[0], f"; {header}: {share} of the total"
+            yield _Derived(rows[0], f"; {header}: {share} of the total", share)
         if total := _sum(claim, parts):
             name = lookup.row_headers[0]
             names = " and ".join(row.cells.get(name, "") for row in rows)
-            yield rows[-1], f"\n{name}: {names} together; {header}: {total}"
+            yield _Derived(rows[-1], f"\n{name}: {names} together; {header}: {total}", total)
 
 
-def _place(lookup: Lookup, rank: Rank) -> tuple[str, int] | None:
-    """Return the column that a claim names, or any if all agree, and the place of its row there."""
-    rows = [row for row in lookup.rows if not row.is_total]
-    found = dict[str, int | None]()
-    for header in (lookup.columns or rows[0].cells) if len(rows) == 1 else ():
-        table = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
+def _place(lookup: Lookup, rank: Rank) -> tuple[str, int]:
+    """Return the column of a rank and the row's place in it; ("", 0) if they are unclear.
+
+    It is the column that the claim names. If it names none, its row must have one place in all.
+    """
+    rows = lookup.rows_without_total
+    if len(rows) != 1:
+        return "", 0
+    places = dict[str, int | None]()
+    for header in lookup.columns or rows[0].cells:
         if number := _number(rows[0].cells.get(header, "")):
-            column = [value.low for text in table if (value := _number(text))]
-            found[header] = place_of(number.low, column, rank.order)
-    header, place = next(iter(found.items()), ("", None))
-    return (header, place) if place and len({*found.values()}) == 1 else None
+            texts = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
+            column = [value.low for text in texts if (value := _number(text))]
+            places[header] = place_of(number.low, column, rank.order)
+    if len({*places.values()}) != 1:
+        return "", 0
+    header, place = next(iter(places.items()))
+    return header, place or 0
+
+
+def _number(text: str) -> Value | None:
+    return next((value for value in values(text) if not value.weak and not value.dates), None)
 
 
 def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
@@ -341,13 +437,10 @@ def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
     return _wording(claim, replace(part, low=percent, high=percent, measure="share", unit="%"))
 
 
-def _number(text: str) -> Value | None:
-    return next((value for value in values(text) if not value.weak and not value.dates), None)
-
-
 def _sum(claim: str, parts: Sequence[Value]) -> str:
-    words = _NOT_OF_ONE.search(claim)
-    if not words or not words["sum"] or not 2 <= len(parts) <= 3:
+    """Return how the claim states the sum of two or three values; empty if it does not."""
+    word = _NOT_OF_ONE.search(claim)
+    if not word or not word["sum"] or not 2 <= len(parts) <= _MOST_SUMMANDS:
         return ""
     low, high = sum(part.low for part in parts), sum(part.high for part in parts)
     return _wording(claim, replace(parts[0], low=low, high=high))

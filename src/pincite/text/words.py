@@ -1,13 +1,13 @@
-"""Compares content words, names and negation, and chooses the best sentence.
+"""The words that a claim and a source share, and the sentence of the source that shares most.
 
-A word is found if a word of the source shares its first six letters: truncation replaces a stemmer
-(McNamee & Mayfield 2004 find it as good for most European languages).
+Two words are the same if they share their first six letters: truncation replaces a stemmer (McNamee
+& Mayfield 2004 find it as good for most European languages). Names and figures weigh more.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pincite.text import LEXICON, languages, words_of
 from pincite.text.figures import MONTHS, figures, in_english, missing, reads_numbers, rivals
@@ -19,9 +19,12 @@ WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 STEM = 6  # letters compared
 Term: TypeAlias = str | tuple[str, float]  # a word's stem, or a figure's key
 _FUNCTION_WORDS, _NEGATIONS = (words_of("words", name) for name in ("function", "negations"))
-# By form: "wrote" and "written" are "write".
-IRREGULAR = {f: g.split() for g in LEXICON["verbs"]["irregular"].split(",") for f in g.split()}
-_INFINITIVES = {form: group[0] for form, group in IRREGULAR.items()}
+# All forms of an irregular verb, the infinitive first, by each of them.
+IRREGULAR = {
+    form: forms.split()
+    for forms in LEXICON["verbs"]["irregular"].split(",")
+    for form in forms.split()
+}
 _ENDING = re.compile(r"(?<=...)(?:ing|ed|es|s|e|ly|(?<=e)d)\Z")
 _FINAL_Y = re.compile(r"(?<=.[^aeiou])y\Z")
 _KANA = re.compile("[\u3040-\u309f]+")  # hiragana alone are endings and particles
@@ -35,8 +38,7 @@ _LONGEST_HEADING = 15  # words; newspaper headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line ending in these is running text
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DATELINE = {word[:n].lower() for word in (*MONTHS, *DAYS) for n in (3, STEM)}
-_DATELINE |= set("last modifi posted publis review revise update sept tues thurs".split())
-_DATELINE |= set("edt est cdt cst pdt pst gmt utc ist bst cet".split())
+_DATELINE |= words_of("words", "datelines")
 _PRINTED = re.compile(r"[^.;:]*\b(?:1[5-9]|20)\d\d, (?:page|pp?\.) ?\d+\.?", re.IGNORECASE)
 _HOURS = re.compile(r"\d[:.]\d\d\s?(?:[ap]m)?\s?(?:[-–—]|to)\s?\d", re.IGNORECASE)  # "9:30 – 17"
 _MARGIN = 80  # characters beside a line that are searched for a blank line
@@ -49,14 +51,18 @@ def content_words(text: str, *, whole: bool = False) -> list[str]:
     >>> content_words("The bridges were opening again.")
     ['bridge', 'openin']
     """
+    n_letters = None if whole else STEM
     if not is_english(text):
-        return [term[: None if whole else STEM] for term in content_terms(text)]
-    words = (match[0].lower().replace("’", "'") for match in WORD.finditer(text))
+        return [term[:n_letters] for term in content_terms(text)]
     return [
-        word.removesuffix("'s")[: None if whole else STEM]
-        for word in words
+        word.removesuffix("'s")[:n_letters]
+        for word in _lower_words(text)
         if word not in _FUNCTION_WORDS and len(word) > 1
     ]
+
+
+def _lower_words(text: str) -> Iterator[str]:
+    return (match[0].lower().replace("’", "'") for match in WORD.finditer(text))
 
 
 @lru_cache(maxsize=16384)
@@ -67,7 +73,7 @@ def stem(word: str) -> str:
     ('open', 'bridg', 'writ', 'plan')
     """
     word = word.lower().replace("’", "'").removesuffix("'s")
-    word = _INFINITIVES.get(word, word)
+    word = IRREGULAR[word][0] if word in IRREGULAR else word
     plain = _FINAL_Y.sub("i", _ENDING.sub("", word))  # "ferry", "ferries"
     doubled = plain != word and len(plain) > 3 and plain[-1] == plain[-2]
     return plain[: min(STEM, len(plain) - doubled)]
@@ -109,17 +115,18 @@ def names(text: str) -> tuple[str, ...]:
     if language == "de":
         return ()
     openers = {span.start for span in sentences_of(text)}
-    found = (
+    capitalised = (
         match[0].removesuffix("'s").removesuffix("’s")
         for match in WORD.finditer(text)
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
-    left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS), FUNCTION_WORDS.get(language, ()))
-    shouted = text.isupper()  # a heading in capitals does not show which words are names
+    no_names = _FUNCTION_WORDS.union(map(str.lower, MONTHS), FUNCTION_WORDS.get(language, ()))
+    is_heading_in_capitals = text.isupper()  # it does not show which words are names
     return tuple(
         name
-        for name in dict.fromkeys(found)
-        if name.lower() not in left_out or (name.isupper() and len(name) > 2 and not shouted)
+        for name in dict.fromkeys(capitalised)
+        if name.lower() not in no_names
+        or (name.isupper() and len(name) > 2 and not is_heading_in_capitals)
     )
 
 
@@ -142,8 +149,8 @@ def missing_words(claim: str, source: str) -> float:
 
 def unsaid(claim: str, source: str) -> tuple[str, ...]:
     """Return the claim's content words that `source` lacks, as written, in order."""
-    said = stems(source)
-    return tuple(dict.fromkeys(m[0] for m in WORD.finditer(claim) if not stems(m[0]) <= said))
+    stated = stems(source)
+    return tuple(dict.fromkeys(m[0] for m in WORD.finditer(claim) if not stems(m[0]) <= stated))
 
 
 def is_negated(text: str) -> bool:
@@ -154,8 +161,8 @@ def is_negated(text: str) -> bool:
     """
     if not is_english(text):
         return languages.denies(text, identify(text) or "")
-    words = (match[0].lower().replace("’", "'") for match in WORD.finditer(text))
-    return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
+    n_negations = sum(word in _NEGATIONS or word.endswith("n't") for word in _lower_words(text))
+    return n_negations % 2 == 1
 
 
 @lru_cache(maxsize=4096)  # used as a feature, as a quote and as a reason
@@ -164,10 +171,11 @@ def best_sentence(claim: str, passage: str) -> Span | None:
 
     Scores what is shared, so long sentences have no advantage; the first wins ties.
     """
-    spans = sentences_of(passage)
-    scores = [shared(claim, span.of(passage)) for span in spans]
-    best = max(range(len(spans)), key=lambda i: scores[i], default=None)
-    return spans[best] if best is not None and scores[best] > 0 else None
+    scored = [
+        ScoredSentence(span, shared(claim, span.of(passage))) for span in sentences_of(passage)
+    ]
+    best = max(scored, key=lambda sentence: sentence.score, default=None)
+    return best.span if best and best.score > 0 else None
 
 
 def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
@@ -202,16 +210,23 @@ def quoted_sentence(claim: str, passage: str) -> Span | None:
     >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
     'The bridge opened in 1911.'
     """
-    found = quotable(claim, passage)
-    if found and found[0][1] > 0:
-        return found[0][0]
+    sentences = quotable(claim, passage)
+    if sentences and sentences[0].score > 0:
+        return sentences[0].span
     best = best_sentence(claim, passage)
     return None if best is None or _is_dateline(best.of(passage)) else best
 
 
+class ScoredSentence(NamedTuple):
+    """A sentence of a passage, and what it shares with a claim."""
+
+    span: Span
+    score: float
+
+
 @lru_cache(maxsize=4096)  # used by the rules, and by the network that chooses a sentence
-def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
-    """Quotable sentences with the score that they share with the claim, best first.
+def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
+    """Quotable sentences, the one that shares most with the claim first.
 
     A year or share of the claim counts one word more than in `shared`. If the passage lacks it,
     another year or share counts instead: that sentence may contain the correct value.
@@ -220,29 +235,34 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
     claimed = _in_english(claim)
     dates = [figure for figure in figures(claimed) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claimed, _in_english(passage))}
-    same = bool(dates and languages.common(claim, passage))  # else no word shows what a year dates
+    # In two languages no word shows what a year dates.
+    in_one_language = bool(dates and languages.common(claim, passage))
 
     def score(sentence: str) -> float:
         numbers = _in_english(sentence) if dates else ""
         stated = {figure.key for figure in figures(numbers)}
-        n_dates = sum(
-            bool(same and rivals(date, claimed, numbers))
-            if date.key in absent
-            else date.key in stated
-            for date in dates
-        )
+        n_dates = 0
+        for date in dates:
+            if date.key in absent:
+                n_dates += bool(in_one_language and rivals(date, claimed, numbers))
+            else:
+                n_dates += date.key in stated
         return shared(claim, sentence) + _DATE_WEIGHT * n_dates
 
-    found = [
-        (span, score(span.of(passage)))
+    sentences = [
+        ScoredSentence(span, score(span.of(passage)))
         for span in sentences_of(passage)
         if not is_heading(passage, span)
         and (is_question(claim) or not is_question(span.of(passage)))
-        if not span.of(passage).endswith(":")  # introduces other people's statements
-        if not _is_dateline(span.of(passage))
+        and not span.of(passage).endswith(":")  # introduces other people's statements
+        and not _is_dateline(span.of(passage))
     ]
-    # Of equals, a sentence rather than a headline.
-    return tuple(sorted(found, key=lambda e: (-e[1], not e[0].of(passage).endswith(_CLOSED))))
+
+    def rank(sentence: ScoredSentence) -> tuple[float, bool]:
+        is_headline = not sentence.span.of(passage).endswith(_CLOSED)
+        return -sentence.score, is_headline
+
+    return tuple(sorted(sentences, key=rank))
 
 
 _BYLINE = re.compile(r"\A(?:[Bb]y|BY) (?:[A-ZÀ-Þ][\w.’'-]*(?:,? and|,)? ?){1,10}(?=\d|\Z)")
@@ -280,32 +300,35 @@ def shared(claim: str, sentence: str) -> float:
     >>> shared("It opened in 1911.", "Opened 1911."), shared("Of 21 crew", "There are 21 chairs.")
     (3.0, 0.0)
     """
-    found, keys = stems(sentence), {figure.key for figure in figures(_in_english(sentence))}
-    claimed = {name.lower()[:STEM] for name in names(claim)}
-    common = len(stems(claim) & found)
+    in_sentence, keys = stems(sentence), {figure.key for figure in figures(_in_english(sentence))}
+    n_words = len(stems(claim) & in_sentence)
     stated = {
         figure.key: figure.value for figure in figures(_in_english(claim)) if figure.key in keys
     }
-    if not common and max(stated.values(), default=0) < _TELLING:
+    if not n_words and max(stated.values(), default=0) < _TELLING:
         return 0.0
     return (
-        _WORD_WEIGHT * common
-        + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & found)
+        _WORD_WEIGHT * n_words
+        + (_NAME_WEIGHT - _WORD_WEIGHT) * len(_name_stems(claim) & in_sentence)
         + _FIGURE_WEIGHT * len(stated)
     )
 
 
+def _name_stems(text: str) -> set[str]:
+    return {name.lower()[:STEM] for name in names(text)}
+
+
 @lru_cache(maxsize=64)
-def terms(claim: str) -> Mapping[Term, float]:
+def weighted_terms(claim: str) -> Mapping[Term, float]:
     """Return the stems and figures of a claim with what they weigh in `shared`."""
-    named = {name.lower()[:STEM] for name in names(claim)}
+    of_names = _name_stems(claim)
     weights: dict[Term, float] = {
-        word: _NAME_WEIGHT if word in named else _WORD_WEIGHT for word in stems(claim)
+        word: _NAME_WEIGHT if word in of_names else _WORD_WEIGHT for word in stems(claim)
     }
     return weights | {figure.key: _FIGURE_WEIGHT for figure in figures(_in_english(claim))}
 
 
-def stated(terms: Collection[Term], sentence: str) -> list[Term]:
+def stated_terms(terms: Collection[Term], sentence: str) -> list[Term]:
     """Return those of a claim's terms that a sentence has."""
     known: set[Term] = {*stems(sentence), *(f.key for f in figures(_in_english(sentence)))}
     return [term for term in terms if term in known]

@@ -1,7 +1,6 @@
-"""Do raters agree, and is a preference more than chance: the usual numbers, from known libraries.
+"""Agreement between raters, and tests of their preferences, by statsmodels and krippendorff.
 
-statsmodels and krippendorff are named in this file only. Where a number is not defined (nobody
-agrees or disagrees about one category, there is nothing to count) it is None, never zero.
+A number that is not defined, because all votes are alike or there are none, is None and never 0.
 """
 
 import math
@@ -28,11 +27,7 @@ def fleiss_kappa(votes: Votes, categories: Sequence[str]) -> float | None:
     """Fleiss' κ: agreement beyond what the answers' frequencies would give by chance.
 
     Source: J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological
-    Bulletin 76 (1971), 378-382; computed by statsmodels.
-
-    Args:
-        votes: of each item as many as of every other, two at least.
-        categories: that an answer can have.
+    Bulletin 76 (1971), 378-382; computed by statsmodels. Each item needs the same number of votes.
 
     >>> fleiss_kappa([["a", "a"], ["b", "b"], ["a", "b"]], ["a", "b"])
     0.3333
@@ -49,11 +44,7 @@ def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) ->
     """Krippendorff's α: 1 - observed / expected disagreement; items may have any number of votes.
 
     Source: K. Krippendorff, *Content Analysis* (3rd ed., 2013), ch. 12; computed by krippendorff.
-
-    Args:
-        votes: of each item; those with fewer than two say nothing about agreement.
-        categories: that an answer can have, in their order if `level` is "ordinal".
-        level: whether answers are only different, or nearer and farther.
+    `categories` are in their order if `level` is "ordinal".
 
     >>> krippendorff_alpha([["a", "a"], ["b", "b"], ["a", "b"]], ["a", "b"], "nominal")
     0.4444
@@ -61,7 +52,7 @@ def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) ->
     import krippendorff
     import numpy as np
 
-    paired = [each for each in votes if len(each) >= 2]
+    paired = [answers for answers in votes if len(answers) >= 2]  # a lone vote cannot agree
     if len(_used_answers(paired)) < 2:
         return None
     counts = np.array(_counts(paired, categories))
@@ -103,12 +94,12 @@ def wilson(n_hits: int, n: int) -> list[float] | None:
 
 def _counts(votes: Votes, categories: Sequence[str]) -> list[list[int]]:
     """(n_items, n_categories): how often each answer was given."""
-    counted: list[Mapping[str, int]] = [Counter(each) for each in votes]
-    return [[each[category] for category in categories] for each in counted]
+    counters: list[Mapping[str, int]] = [Counter(answers) for answers in votes]
+    return [[counts[category] for category in categories] for counts in counters]
 
 
 def _used_answers(votes: Votes) -> set[str]:
-    return {answer for each in votes for answer in each}
+    return {answer for answers in votes for answer in answers}
 
 
 def _round(value: float) -> float | None:

@@ -11,16 +11,10 @@ import click
 from pincite.cli import options
 from pincite.report.cells import one_line
 
-data_options = (
-    click.option("--data", help="Folder of the server's database."),
-    click.option("--config", type=options.FilePath, help="The server's TOML file."),
-)
-
 
 def _add_data_options(command: Any) -> Any:
-    for option in reversed(data_options):
-        command = option(command)
-    return command
+    config = click.option("--config", type=options.FilePath, help="The server's TOML file.")
+    return click.option("--data", help="Folder of the server's database.")(config(command))
 
 
 @click.group("study", short_help="let people compare citations, passages or answers, blind")
@@ -88,7 +82,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
     if given["worst"] and "random" in (given["sample"], default_sample(given["compare"])):
         raise click.UsageError("--worst takes the lowest scores: no answers, no --sample random.")
     with _open_stores(data, config) as stores:
-        made = study_making.created(stores, results, study_making.Making(**given))
+        made = study_making.create_study(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
     if left_out := study_report.left_out(made.n_without_text, made.n_one_passage, made.compare):
         options.say(left_out)
@@ -100,7 +94,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 def list_(data: str | None, config: Path | None) -> None:
     """List all studies, newest first."""
     with _open_stores(data, config) as stores:
-        found = stores.studies.listed(None, 1000)
+        found = stores.studies.newest(None, 1000)
     for study in found:
         state = "closed" if study.closed else "open"
         count = f"{study.n_ratings}/{study.wanted}"
@@ -197,17 +191,17 @@ def audit(
     The sheet has the citations in which a majority found no evidence. Open each source and fill in
     the column `found`: none, partial, one passage, several passages, not in text or paywall.
     """
+    from pincite_study import audit as study_audit
     from pincite_study import making as study_making
-    from pincite_study import report as study_report
 
     if bool(sheet) == bool(filled):
         raise click.UsageError("Give either --sheet FILE or --filled FILE.")
     with _open_stores(data, config) as stores:
         found = stores.study(study)
         if sheet:
-            options.write(study_report.audit_sheet(stores.studies, found), sheet)
+            options.write(study_audit.audit_sheet(stores.studies, found), sheet)
     if filled:
-        click.echo(study_report.count_audit(study_making.text_of(filled)), nl=False)
+        click.echo(study_audit.count_audit(study_making.text_of(filled)), nl=False)
 
 
 def _show(study: Any) -> None:
@@ -225,5 +219,5 @@ def _show(study: Any) -> None:
 def _open_stores(data: str | None, config: Path | None) -> Iterator[Any]:
     from pincite_study import making as study_making
 
-    with study_making.opened({"data": data} if data else {}, config) as stores:
+    with study_making.open_stores({"data": data} if data else {}, config) as stores:
         yield stores

@@ -13,11 +13,9 @@ Answers: to one question, the one in the first report of `ask` and the one in an
 import hashlib
 import math
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pincite import codec
 from pincite.errors import InputError
@@ -63,7 +61,7 @@ class Item:
 
     @property
     def score(self) -> float:
-        """That the verifier gave the article's citation."""
+        """The verifier's log-odds for the article's citation."""
         cited = self.baseline if self.compare == "citations" else self.tested
         assert cited.score is not None
         return cited.score
@@ -109,20 +107,12 @@ class Gathered:
         )
 
 
-def gathered(
-    report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0
-) -> Gathered:
+def gather(report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0) -> Gathered:
     """What of a report can be rated.
 
-    Nothing that was read in somebody's own copy: raters may see a quote of it only, and would
-    compare that with a whole passage.
-
-    Args:
-        report: of `verify`.
-        document_of: where whole texts are.
-        compare: citations: the claims whose citation was checked and that have a suggestion;
-            passages: every checked citation.
-        seed: of the random passages.
+    Of citations, the claims whose citation was checked and that have a suggestion; of passages,
+    every checked citation. Nothing that was read in a user's own copy: raters may see only a quote
+    of it, and would compare that with a whole passage. `seed` draws the random passages.
     """
     if compare == "citations":
         return Gathered(tuple(_citations(report, document_of)))
@@ -137,7 +127,7 @@ def gathered(
     )
 
 
-def sampled(
+def draw_sample(
     items: Iterable[Item],
     how: Sample,
     n: int | None,
@@ -146,7 +136,7 @@ def sampled(
     *,
     worst: float = 0.0,
 ) -> list[Item]:
-    """At most `n` of them, all without; what several reports have counts once.
+    """Return `n` of the items, or all; what several reports have counts once.
 
     low-scores: those whose citation the verifier thinks more likely to fail than not (log-odds
     below 0, as SIDE's study with editors), the lowest first. random: any, by the seed. `worst`:
@@ -192,10 +182,7 @@ def _key(item: Item) -> tuple[str, ...]:
 
 
 def answers_of(reports: Sequence[tuple[str, AnswerReport]]) -> Gathered:
-    """Items that compare the answers of the first report with those of each other one.
-
-    Args:
-        reports: at least two, with the name of the model or settings that each is of.
+    """Items that compare the answers of the first report with those of each other one, by name.
 
     Raises:
         InputError: there is one report only, or two have the same name.
@@ -208,34 +195,33 @@ def answers_of(reports: Sequence[tuple[str, AnswerReport]]) -> Gathered:
         )
     (first_name, first), *others = reports
     by_question = {answer.question: answer for answer in first.answers}
-    found = Gathered()
-    for name, report in others:
-        for answer in report.answers:
-            known = by_question.get(answer.question)
-            if known is None:
-                found += Gathered(n_without_text=1)
-                continue
-            sides = (_answer(first_name, known), _answer(name, answer))
-            if sides[0].passage == sides[1].passage:
-                found += Gathered(n_one_passage=1)
-                continue
-            question = whole(answer.question)
-            claim_id = f"q{hashlib.sha256(question.encode()).hexdigest()[:12]}"
-            found += Gathered(
-                (Item(claim_id, "", "", (), "", question, *sides, compare="answers"),)
-            )
-    return found
+    pairs = ((name, answer) for name, report in others for answer in report.answers)
+    gathered = Gathered()
+    for name, answer in pairs:
+        if answer.question not in by_question:
+            gathered += Gathered(n_without_text=1)
+            continue
+        baseline = _answer(first_name, by_question[answer.question])
+        tested = _answer(name, answer)
+        if baseline.passage == tested.passage:
+            gathered += Gathered(n_one_passage=1)
+            continue
+        question = whole(answer.question)
+        claim_id = f"q{hashlib.sha256(question.encode()).hexdigest()[:12]}"
+        item = Item(claim_id, "", "", (), "", question, baseline, tested, compare="answers")
+        gathered += Gathered((item,))
+    return gathered
 
 
 def _answer(name: str, answer: Answer) -> Source:
     """A whole answer as raters see it, with the titles of the references that it cites."""
-    cited = {verdict.number for each in answer.sentences for verdict in each.verdicts}
-    listed = [
-        f"[{each.number}] {each.document.title or each.ref_id}"
-        for each in answer.references
-        if each.number in cited
+    cited = {verdict.number for sentence in answer.sentences for verdict in sentence.verdicts}
+    titles = [
+        f"[{reference.number}] {reference.document.title or reference.ref_id}"
+        for reference in answer.references
+        if reference.number in cited
     ]
-    text = "\n".join([answer.text or NO_ANSWER, *([""] if listed else []), *listed])
+    text = "\n".join([answer.text or NO_ANSWER, *(["", *titles] if titles else [])])
     best = answer.searched.best
     return Source("", whole(name), 0.0 if best is None else best, whole(text), None, "", 0)
 
@@ -248,7 +234,7 @@ def _citations(report: Report, document_of: DocumentOf) -> Iterator[Item]:
         evidence = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
         if not evidence or not finding.suggestions:
             continue
-        best = max(evidence, key=lambda each: each.score)
+        best = max(evidence, key=lambda checked: checked.score)
         if own_digest(best.passage.url) is None:
             suggested = finding.suggestions[0].evidence
             sides = (_source(best, document_of), _source(suggested, document_of))
@@ -330,89 +316,3 @@ def documents_beside(jobs: JobStore, job_id: str) -> DocumentOf:
         return Document(**kept) if kept else None
 
     return document_of
-
-
-# ── What a rater is shown ────────────────────────────────────────────────────────────────────────
-
-# Two sources that differ in what they say and in nothing else: no title, site, date, score or
-# verdict. Addresses in the texts are hidden; a quote is marked, and a whole text offered, only
-# where both sides have one.
-HIDDEN = "[address]"
-_ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,9}://|\bwww\.)[^\s<>\"“”]+|\S+@[\w-]+\.\S+", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A text in three pieces; `mark` is empty where nothing is marked."""
-
-    head: str
-    mark: str
-    tail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two."""
-
-    passage: Marked
-    text: Marked | None  # around the passage, with the passage marked
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An item as a rater sees it."""
-
-    article: str
-    section: tuple[str, ...]
-    before: str
-    claim: str
-    a: Side
-    b: Side
-
-
-def shown(item: Item, baseline_first: bool) -> Shown:
-    """The item with its sides in this order."""
-    sides = (item.baseline, item.tested)
-    a, b = sides if baseline_first else sides[::-1]
-    hosts = _hosts(sides)
-    quoted, texts = all(s.quote for s in sides), all(s.text for s in sides)
-    return Shown(
-        item.article,
-        item.section,
-        item.before,
-        item.claim,
-        _side(a, hosts, quoted=quoted, text=texts),
-        _side(b, hosts, quoted=quoted, text=texts),
-    )
-
-
-def _side(source: Source, hosts: Sequence[str], *, quoted: bool, text: bool) -> Side:
-    passage = source.passage
-    start, end = source.quote if quoted and source.quote else (len(passage), len(passage))
-    marked = (passage[:start], passage[start:end], passage[end:])
-    around = None
-    if text:
-        stop = source.start + len(passage)
-        pieces = (source.text[: source.start], passage, source.text[stop:])
-        around = Marked(*(_mask(piece, hosts) for piece in pieces))
-    return Side(Marked(*(_mask(piece, hosts) for piece in marked)), around)
-
-
-def _mask(text: str, hosts: Sequence[str]) -> str:
-    text = _ADDRESS.sub(HIDDEN, text)
-    for host in hosts:
-        text = re.sub(rf"\b{re.escape(host)}\b(?:/\S*)?", HIDDEN, text, flags=re.IGNORECASE)
-    return text
-
-
-def _hosts(sources: Sequence[Source]) -> list[str]:
-    """Names of both sites, the longest first; each with and without its www."""
-    found = set()
-    for source in sources:
-        try:
-            host = (urlsplit(source.url).hostname or "").removeprefix("www.")
-        except ValueError:
-            continue
-        if "." in host:
-            found.add(host)
-    return sorted(found, key=lambda host: (-len(host), host))

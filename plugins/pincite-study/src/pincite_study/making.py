@@ -1,4 +1,4 @@
-"""What `pincite study` does with a server's database, from outside the server."""
+"""Creates studies for `pincite study`, in the database of a server that need not run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,7 +15,7 @@ from pincite_server.database import Database
 from pincite_server.identity import LOCAL
 from pincite_server.jobs import JobStore
 from pincite_server.settings import load
-from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite_study.items import DocumentOf, Sample, documents_beside, draw_sample
 from pincite_study.preferences import Comparison
 from pincite_study.studies import (
     CONSENTS,
@@ -23,20 +23,20 @@ from pincite_study.studies import (
     Study,
     StudyStore,
     default_sample,
-    planned,
-    planned_answers,
+    plan_answers,
+    plan_reports,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """How a study is made of results."""
+    """The options of `pincite study create`."""
 
     name: str | None = None  # None: as the first article
     compare: Comparison = "citations"
     sample: Sample | None = None  # None: low scores; of answers, any
     n: int | None = None  # items at most; None: all
-    worst: float | None = None  # share of the items with the lowest scores; None: see `sampled`
+    worst: float | None = None  # share of the items with the lowest scores; None: see `draw_sample`
     per_item: int = 3
     seed: int = 0
     consent: Path | None = None  # None: the text that is shipped
@@ -46,26 +46,22 @@ class Making:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """What of a server's database studies need."""
+    """The parts of a server's database that studies need."""
 
     studies: StudyStore
     jobs: JobStore
 
     def study(self, study_id: str) -> Study:
-        """A study.
-
-        Raises:
-            InputError: there is none with this id.
-        """
-        found = self.studies.get(study_id)
-        if found is None:
+        """Return a study by its id; raise InputError if there is none."""
+        study = self.studies.get(study_id)
+        if study is None:
             raise InputError(f"There is no study {study_id!r}. List them: pincite study list")
-        return found
+        return study
 
 
 @contextmanager
-def opened(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
-    """The stores of the server with these settings; its tables are made if they are not there."""
+def open_stores(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
+    """Open the stores of the server with these settings, and create missing tables."""
     settings = load(given, config)
     database = Database(settings.database_url)
     try:
@@ -75,33 +71,23 @@ def opened(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]
         database.close()
 
 
-def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
-    """A study of files or jobs.
-
-    Raises:
-        InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
-    """
+def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
+    """Create a study of files or jobs; raise InputError if they have nothing that can be rated."""
     consent = text_of(how.consent) if how.consent else CONSENTS[how.compare]
     sample = how.sample or default_sample(how.compare)
     plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
     if how.compare == "answers":
-        named = [(Path(result).stem, _answers(stores, result)) for result in results]
-        plan, items = planned_answers(plan, named)
-        chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare)
+        by_name = [(Path(result).stem, _answers(stores, result)) for result in results]
+        plan, items = plan_answers(plan, by_name)
+        chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare)
         return stores.studies.create(LOCAL, plan, chosen)
-    titles: list[str] = []
-
-    def reports() -> Iterator[tuple[Report, DocumentOf]]:
-        for result in results:
-            report, document_of = _report(stores, result, places)
-            titles.append(report.title)
-            yield report, document_of
-
     with ExitStack() as stack:
         places = _Places(how, stack)
-        plan, items = planned(plan, reports())
-    chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
-    plan = replace(plan, name=how.name or titles[0] or "Untitled")
+        reports = [_report(stores, result, places) for result in results]
+        plan, items = plan_reports(plan, reports)
+    chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
+    first_title = reports[0][0].title
+    plan = replace(plan, name=how.name or first_title or "Untitled")
     return stores.studies.create(LOCAL, plan, chosen)
 
 
@@ -140,24 +126,17 @@ class _Places:
         )
 
     def document_of(self, report: Report) -> DocumentOf:
-        """By document id; a document whose text is another by now has another id."""
-        found: dict[str, Document] = {}
-        cited = [r for finding in report.findings for r in finding.citations]
-        for result in cited:
-            document = self._cited(result)
-            if document:
-                found[document.doc_id] = document
+        """Find documents by id; one whose text has changed has another id."""
+        cited = [self._cited(r) for finding in report.findings for r in finding.citations]
         urls = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
-        for document in self._corpus.get(urls) if self._corpus else ():
-            if document:
-                found[document.doc_id] = document
-        return found.get
+        suggested = self._corpus.get(urls) if self._corpus else ()
+        return {document.doc_id: document for document in (*cited, *suggested) if document}.get
 
     def _cited(self, result: CitationResult) -> Document | None:
         if self._sources is None or not isinstance(result.outcome, Evidence):
             return None
-        found = self._sources.get(result.citation.url or result.outcome.passage.url)
-        return found if isinstance(found, Document) else None
+        document = self._sources.get(result.citation.url or result.outcome.passage.url)
+        return document if isinstance(document, Document) else None
 
 
 def text_of(path: Path) -> str:

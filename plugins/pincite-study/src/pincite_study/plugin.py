@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pincite_server.identity import Role
 from pincite_server.plugins import Plugin
-from pincite_study.rating import metadata
-from pincite_study.rating import studies as studies_table
 from pincite_study.routes import rating, studies
 from pincite_study.routes.rating import RATE, STUDY
+from pincite_study.tables import metadata
+from pincite_study.tables import studies as studies_table
 
 PLUGIN = Plugin(
     name="study",

@@ -1,6 +1,6 @@
 """What raters of a blind study preferred, and how sure that is.
 
-After the evaluation of SIDE (Petroni et al., "Improving Wikipedia verifiability with AI", Nature
+The evaluation is that of SIDE (Petroni et al., "Improving Wikipedia verifiability with AI", Nature
 Machine Intelligence 5 (2023), figures 3 and 4): preferences and majorities over items, bucketed by
 the verifier's score, agreement between raters, a sign test. Pure functions over records.
 """
@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from pincite_study import agreement
-from pincite_study.agreement import wilson
 
 Comparison = Literal["citations", "passages", "answers"]
 Side = Literal["existing", "suggested", "random", "chosen", "first", "other"]
@@ -39,7 +38,6 @@ class Pair:
 
     @property
     def sides(self) -> tuple[Side, Side]:
-        """Both."""
         return self.baseline, self.tested
 
     @property
@@ -67,11 +65,6 @@ class Compared:
     claim: str = ""
     system: str = ""  # answers: which one is compared with the first
 
-    @property
-    def difference(self) -> float | None:
-        """How far the suggestion is above the citation."""
-        return None if self.suggested_score is None else self.suggested_score - self.score
-
 
 @dataclass(frozen=True, slots=True)
 class Rating:
@@ -85,6 +78,23 @@ class Rating:
     seconds: float  # the item was visible
 
 
+@dataclass(frozen=True, slots=True)
+class _Votes:
+    """The items that have enough ratings, and all ratings by item."""
+
+    pair: Pair
+    items: Sequence[Compared]
+    ratings: Mapping[int, Sequence[Rating]]
+    majorities: Mapping[int, Choice | None]  # of `items`
+
+    def preferences(self, items: Iterable[Compared]) -> Counter[Choice | None]:
+        return Counter(self.majorities[item.item] for item in items)
+
+    def evidence(self, items: Iterable[Compared], side: Side) -> Counter[Amount | None]:
+        ratings = (self.ratings[item.item] for item in items)
+        return Counter(agreement.majority(_amounts(votes, side)) for votes in ratings)
+
+
 def summary(
     items: Sequence[Compared],
     ratings: Sequence[Rating],
@@ -94,20 +104,19 @@ def summary(
     """Everything as JSON values; shares with 95 % Wilson intervals, numbers to four digits.
 
     A majority is more than half of an item's answers. Majorities and Fleiss' κ are taken over the
-    items that have at least `per_item` ratings: κ over the first `per_item` of each.
-
-    Args:
-        items: of the study, also those that nobody rated.
-        ratings: in the order in which they were given.
-        per_item: ratings that an item was to get.
-        compare: what was compared; the sides have its names (`PAIRS`).
+    items that have at least `per_item` ratings: κ over the first `per_item` of each. The items are
+    all of the study, and the ratings in the order in which they were given.
     """
     pair = PAIRS[compare]
-    votes = _by_item(ratings)
-    full = [item for item in items if len(votes[item.item]) >= per_item]
-    choices = Counter(rating.choice for rating in ratings)
-    decided = {item.item: agreement.majority(_choices(votes[item.item])) for item in full}
-    majorities = Counter(decided.values())
+    by_item: dict[int, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        by_item[rating.item].append(rating)
+    full = [item for item in items if len(by_item[item.item]) >= per_item]
+    majorities = {item.item: agreement.majority(_choices(by_item[item.item])) for item in full}
+    votes = _Votes(pair, full, by_item, majorities)
+    choices, decided = Counter(_choices(ratings)), votes.preferences(full)
+    systems = dict.fromkeys(item.system for item in items if item.system)
+    of_system = {name: [item for item in full if item.system == name] for name in systems}
     return {
         "schema_version": SCHEMA_VERSION,
         "per_item": per_item,
@@ -117,28 +126,25 @@ def summary(
             "raters": len({rating.rater for rating in ratings}),
             "ratings": len(ratings),
         },
-        "preferences": {c: _share(choices[c], len(ratings)) for c in pair.choices},
-        "majorities": {c: _share(majorities[c], len(full)) for c in pair.choices}
-        | {NO_MAJORITY: _share(majorities[None], len(full))},
-        "evidence": {side: _evidence(full, votes, ratings, side) for side in pair.sides},
-        "sign_test": {"majorities": _test(majorities, pair), "ratings": _test(choices, pair)},
-        "systems": {
-            name: _test(Counter(decided[item.item] for item in full if item.system == name), pair)
-            for name in dict.fromkeys(item.system for item in items if item.system)
+        "preferences": _shares(choices, pair.choices),
+        "majorities": _shares(decided, (*pair.choices, None)),
+        "evidence": {
+            side: {
+                "ratings": _shares(Counter(_amounts(ratings, side)), AMOUNTS),
+                "majorities": _shares(votes.evidence(full, side), (*AMOUNTS, None)),
+            }
+            for side in pair.sides
         },
-        "agreement": _agreement(full, votes, ratings, per_item, pair),
-        "buckets": _every_bucket(full, votes, decided, pair),
+        "sign_test": {"majorities": _test(decided, pair), "ratings": _test(choices, pair)},
+        "systems": {
+            name: _test(votes.preferences(compared), pair) for name, compared in of_system.items()
+        },
+        "agreement": _agreement(votes, per_item),
+        "buckets": _buckets_by_score(votes),
         "sides": _sides(ratings),
         "seconds": _seconds(ratings),
-        "disputed": _disputed_items(full, votes, decided),
+        "disputed": _disputed_items(votes),
     }
-
-
-def _by_item(ratings: Iterable[Rating]) -> dict[int, list[Rating]]:
-    found: dict[int, list[Rating]] = defaultdict(list)
-    for rating in ratings:
-        found[rating.item].append(rating)
-    return found
 
 
 def _choices(ratings: Iterable[Rating]) -> list[Choice]:
@@ -146,27 +152,18 @@ def _choices(ratings: Iterable[Rating]) -> list[Choice]:
 
 
 def _amounts(ratings: Iterable[Rating], side: Side) -> list[Amount]:
-    return [amount for rating in ratings if (amount := rating.evidence.get(side))]
+    return [rating.evidence[side] for rating in ratings if side in rating.evidence]
+
+
+def _shares(counts: Mapping[Any, int], answers: Iterable[str | None]) -> dict[str, Any]:
+    """The count and share of each answer in all that are counted; None is no majority."""
+    total = sum(counts.values())
+    return {answer or NO_MAJORITY: _share(counts[answer], total) for answer in answers}
 
 
 def _share(n: int, total: int) -> dict[str, Any]:
     share = round(n / total, 4) if total else None
-    return {"n": n, "share": share, "interval": wilson(n, total)}
-
-
-def _evidence(
-    full: Sequence[Compared],
-    votes: Mapping[int, Sequence[Rating]],
-    ratings: Sequence[Rating],
-    side: Side,
-) -> dict[str, Any]:
-    said = Counter(_amounts(ratings, side))
-    decided = Counter(agreement.majority(_amounts(votes[item.item], side)) for item in full)
-    return {
-        "ratings": {a: _share(said[a], said.total()) for a in AMOUNTS},
-        "majorities": {a: _share(decided[a], len(full)) for a in AMOUNTS}
-        | {NO_MAJORITY: _share(decided[None], len(full))},
-    }
+    return {"n": n, "share": share, "interval": agreement.wilson(n, total)}
 
 
 def _test(counts: Mapping[Any, int], pair: Pair) -> dict[str, Any]:
@@ -180,87 +177,71 @@ def _test(counts: Mapping[Any, int], pair: Pair) -> dict[str, Any]:
     }
 
 
-def _agreement(
-    full: Sequence[Compared],
-    votes: Mapping[int, Sequence[Rating]],
-    ratings: Sequence[Rating],
-    per_item: int,
-    pair: Pair,
-) -> dict[str, Any]:
-    every = _by_item(ratings).values()
-    first = [votes[item.item][:per_item] for item in full]
-    found = {
+def _agreement(votes: _Votes, per_item: int) -> dict[str, dict[str, float | None]]:
+    pair, every = votes.pair, votes.ratings.values()
+    first = [votes.ratings[item.item][:per_item] for item in votes.items]
+    by_question: dict[str, dict[str, float | None]] = {
         "preference": {
-            "fleiss_kappa": agreement.fleiss_kappa([_choices(f) for f in first], pair.choices),
+            "fleiss_kappa": agreement.fleiss_kappa(list(map(_choices, first)), pair.choices),
             "krippendorff_alpha": agreement.krippendorff_alpha(
-                [_choices(each) for each in every], pair.choices, "nominal"
+                list(map(_choices, every)), pair.choices, "nominal"
             ),
         }
     }
     for side in pair.sides:
-        answered = [_amounts(each, side) for each in first]
-        kappa = agreement.fleiss_kappa([a for a in answered if len(a) == per_item], AMOUNTS)
-        alpha = agreement.krippendorff_alpha(
-            [_amounts(each, side) for each in every], AMOUNTS, "ordinal"
-        )
-        found[f"evidence_{side}"] = {"fleiss_kappa": kappa, "krippendorff_alpha": alpha}
-    return found
+        answered = [_amounts(ratings, side) for ratings in first]
+        complete = [amounts for amounts in answered if len(amounts) == per_item]
+        by_question[f"evidence_{side}"] = {
+            "fleiss_kappa": agreement.fleiss_kappa(complete, AMOUNTS),
+            "krippendorff_alpha": agreement.krippendorff_alpha(
+                [_amounts(ratings, side) for ratings in every], AMOUNTS, "ordinal"
+            ),
+        }
+    return by_question
 
 
-def _every_bucket(
-    full: Sequence[Compared],
-    votes: Mapping[int, Sequence[Rating]],
-    decided: Mapping[int, Choice | None],
-    pair: Pair,
-) -> dict[str, list[dict[str, Any]]]:
-    scores = [(item, item.score) for item in full]
-    found = {f"{pair.cited}_score": _buckets(scores, SCORE_EDGES, votes, decided, pair)}
+def _buckets_by_score(votes: _Votes) -> dict[str, list[dict[str, Any]]]:
+    pair, scores = votes.pair, [(item, item.score) for item in votes.items]
+    by_score = {f"{pair.cited}_score": _buckets(votes, scores, SCORE_EDGES)}
     if "suggested" in pair.sides:
-        above = [(item, d) for item in full if (d := item.difference) is not None]
-        found["difference"] = _buckets(above, DIFFERENCE_EDGES, votes, decided, pair)
-    return found
+        above = [
+            (item, item.suggested_score - item.score)
+            for item in votes.items
+            if item.suggested_score is not None
+        ]
+        by_score["difference"] = _buckets(votes, above, DIFFERENCE_EDGES)
+    return by_score
 
 
 def _buckets(
-    scored: Sequence[tuple[Compared, float]],
-    edges: Sequence[float],
-    votes: Mapping[int, Sequence[Rating]],
-    decided: Mapping[int, Choice | None],
-    pair: Pair,
+    votes: _Votes, scored: Sequence[tuple[Compared, float]], edges: Sequence[float]
 ) -> list[dict[str, Any]]:
     """Items by a score, lowest first: `from` belongs to its bucket, `to` to the next one."""
-    ends = [None, *edges, None]
-    found = []
-    for low, high in pairwise(ends):
+    pair, buckets = votes.pair, []
+    for low, high in pairwise((None, *edges, None)):
         inside = [
             item
             for item, score in scored
             if (low is None or score >= low) and (high is None or score < high)
         ]
-        majorities = Counter(decided[item.item] for item in inside)
-        evidence = Counter(
-            agreement.majority(_amounts(votes[item.item], pair.cited)) for item in inside
-        )
-        total = len(inside)
-        found.append(
+        evidence = votes.evidence(inside, pair.cited)
+        buckets.append(
             {
                 "from": low,
                 "to": high,
-                "items": total,
-                "majorities": {c: _share(majorities[c], total) for c in pair.choices}
-                | {NO_MAJORITY: _share(majorities[None], total)},
-                f"evidence_{pair.cited}": {a: _share(evidence[a], total) for a in AMOUNTS}
-                | {NO_MAJORITY: _share(evidence[None], total)},
+                "items": len(inside),
+                "majorities": _shares(votes.preferences(inside), (*pair.choices, None)),
+                f"evidence_{pair.cited}": _shares(evidence, (*AMOUNTS, None)),
             }
         )
-    return found
+    return buckets
 
 
 def _sides(ratings: Sequence[Rating]) -> dict[str, Any]:
     """Whether raters favoured the side that stood first, whatever stood there."""
-    one_of_both = [r for r in ratings if r.choice not in UNDECIDED]
-    n_first = sum(r.choice == r.first for r in one_of_both)
-    n_second = len(one_of_both) - n_first
+    decided = [rating for rating in ratings if rating.choice not in UNDECIDED]
+    n_first = sum(rating.choice == rating.first for rating in decided)
+    n_second = len(decided) - n_first
     return {"a": n_first, "b": n_second, "p": agreement.sign_test(n_first, n_second)}
 
 
@@ -269,28 +250,21 @@ def _seconds(ratings: Sequence[Rating]) -> dict[str, float | None]:
     times = sorted(rating.seconds for rating in ratings)
     if not times:
         return {"median": None, "lower_quartile": None, "upper_quartile": None}
-    low, middle, high = (
-        statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
-    )
-    return {
-        "median": round(middle, 1),
-        "lower_quartile": round(low, 1),
-        "upper_quartile": round(high, 1),
-    }
+    quartiles = times * 3
+    if len(times) > 1:
+        quartiles = statistics.quantiles(times, n=4, method="inclusive")
+    low, middle, high = (round(seconds, 1) for seconds in quartiles)
+    return {"median": middle, "lower_quartile": low, "upper_quartile": high}
 
 
-def _disputed_items(
-    full: Sequence[Compared],
-    votes: Mapping[int, Sequence[Rating]],
-    decided: Mapping[int, Choice | None],
-) -> list[dict[str, Any]]:
+def _disputed_items(votes: _Votes) -> list[dict[str, Any]]:
     """The items without a majority, with what was answered."""
     return [
         {
             "item": item.item,
             "claim": item.claim,
-            "votes": dict(sorted(Counter(_choices(votes[item.item])).items())),
+            "votes": dict(sorted(Counter(_choices(votes.ratings[item.item])).items())),
         }
-        for item in full
-        if decided[item.item] is None
+        for item in votes.items
+        if votes.majorities[item.item] is None
     ]

@@ -1,99 +1,24 @@
-"""What raters do: take part, get items, answer, change their answers, end, and be forgotten.
+"""What raters do: join, get items, answer, change their answers, finish, and be forgotten.
 
-An item goes to whoever asks next among those that were rated least. While somebody looks at it
-their place is kept for a while; then another rater may have it, and the first may still answer.
-Everything that gives out an item holds the study's row, so two raters never get one place.
+A rater gets one of the items that were rated least. Its place is reserved while they look at it;
+after half an hour another rater may get it, and the first may still answer. Whatever assigns an
+item locks the study's row, so two raters never get one place.
 """
 
 import hashlib
 import hmac
 import random
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
 from pincite_server.database import Database
-from pincite_server.tables import HASH, ID, OWNER, new_id, now
+from pincite_server.tables import new_id, now
 from pincite_study.items import Item, item_of
 from pincite_study.preferences import PAIRS, Amount, Choice, Comparison, Side
-
-# ── Tables ───────────────────────────────────────────────────────────────────────────────────────
-
-# Of a rater nothing is kept that names a person: a number, a hash of the key that their browser
-# holds, and where they have an account a keyed hash of it, whose key is thrown away at the end.
-metadata = sa.MetaData()
-
-studies = sa.Table(
-    "studies",
-    metadata,
-    sa.Column("study_id", ID, primary_key=True),
-    sa.Column("owner", OWNER, nullable=False),
-    sa.Column("name", sa.String(200), nullable=False),
-    sa.Column("consent", sa.Text, nullable=False),  # what a rater agrees to
-    sa.Column("sample", sa.String(20), nullable=False),  # how the items were chosen
-    sa.Column("per_item", sa.Integer, nullable=False),  # ratings that each item is to get
-    sa.Column("seed", sa.BigInteger, nullable=False),
-    sa.Column("compare", sa.String(20), nullable=False, server_default="citations"),
-    # Citations of which no two passages could be compared: no text at hand, or no other passage.
-    sa.Column("n_without_text", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("n_one_passage", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("token", ID, unique=True),  # of the invitation link; null: there is none
-    sa.Column("salt", HASH),  # of the hashes of accounts; null: the study is closed
-    sa.Column("created", sa.Double, nullable=False),
-    sa.Column("closed", sa.Double),
-    sa.Index("ix_studies_owner_created", "owner", "created", "study_id"),
-)
-study_items = sa.Table(
-    "study_items",
-    metadata,
-    sa.Column(
-        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), primary_key=True
-    ),
-    sa.Column("number", sa.Integer, primary_key=True),  # 1, 2, … of its study
-    sa.Column("data", sa.JSON, nullable=False),  # an `items.Item`
-)
-study_raters = sa.Table(
-    "study_raters",
-    metadata,
-    sa.Column("rater_id", ID, primary_key=True),
-    sa.Column(
-        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), nullable=False
-    ),
-    sa.Column("number", sa.Integer, nullable=False),  # what reports and exports call them
-    sa.Column("key_hash", HASH, unique=True),  # null: imported, nobody can go on as this one
-    sa.Column("account_hash", HASH),
-    sa.Column("agreed", sa.Double, nullable=False),  # when they agreed to take part
-    sa.Column("finished", sa.Double),  # from then on nothing is changed, and the sides are told
-    sa.UniqueConstraint("study_id", "number"),
-    sa.UniqueConstraint("study_id", "account_hash"),
-)
-study_ratings = sa.Table(
-    "study_ratings",
-    metadata,
-    sa.Column(
-        "rater_id", ID, sa.ForeignKey("study_raters.rater_id", ondelete="CASCADE"), primary_key=True
-    ),
-    sa.Column("position", sa.Integer, primary_key=True),  # 1, 2, … in the order of the rater
-    sa.Column("study_id", ID, nullable=False),
-    sa.Column("item", sa.Integer, nullable=False),  # its number
-    sa.Column("baseline_first", sa.Boolean, nullable=False),  # see `preferences.PAIRS`: as side A
-    sa.Column("lease", sa.Double, nullable=False),  # until then nobody else is given its place
-    sa.Column("shown", sa.Double, nullable=False),  # when it was last opened
-    sa.Column("seconds", sa.Double, nullable=False),  # that it was visible, together
-    sa.Column("n_answers", sa.Integer, nullable=False),  # how often it was answered
-    sa.Column("answered", sa.Double),  # when, for the last time; null: not yet
-    sa.Column("answer", sa.String(10)),  # a, b, neither, both, unsure
-    sa.Column("evidence_a", sa.String(10)),  # enough, partial, none
-    sa.Column("evidence_b", sa.String(10)),
-    sa.UniqueConstraint("rater_id", "item"),
-    sa.ForeignKeyConstraint(
-        ["study_id", "item"], ["study_items.study_id", "study_items.number"], ondelete="CASCADE"
-    ),
-    sa.Index("ix_study_ratings_study_item", "study_id", "item"),
-)
-
+from pincite_study.tables import studies, study_items, study_raters, study_ratings
 
 Answer = Literal["a", "b", "neither", "both", "unsure"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
@@ -105,16 +30,16 @@ MAX_SECONDS = 900.0  # of one item that count: whoever takes longer went away
 
 
 class Ended(PinciteError):
-    """The study is closed, or the rater has finished: nothing is changed any more."""
+    """The study is closed, or the rater has finished: no answer may change."""
 
 
 class Full(PinciteError):
-    """As many have joined by the link as may."""
+    """No more raters may join by the link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Somebody who takes part."""
+    """A participant of a study."""
 
     rater_id: str
     study_id: str
@@ -125,7 +50,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What a rater says of an item."""
+    """A rater's answer about an item."""
 
     answer: Answer
     evidence_a: Amount | None = None
@@ -134,7 +59,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An item in a rater's hands."""
+    """An item that a rater was given."""
 
     position: int
     number: int  # of the item; never shown
@@ -176,9 +101,7 @@ class RatingStore:
         self._db = database
 
     def join(self, study_id: str, account_id: str | None = None) -> tuple[Rater, str]:
-        """A rater who has agreed to take part, and the key by which they are known from now on.
-
-        An account that has joined before is the same rater again, with a new key.
+        """Return a new rater and their key; an account that has joined before gets a new key.
 
         Raises:
             Ended: the study is closed, or not there.
@@ -186,7 +109,7 @@ class RatingStore:
         """
         key = new_id()
         with self._db.writing() as db:
-            study = self._held(db, study_id)
+            study = self._lock(db, study_id)
             if study is None or study.closed is not None:
                 raise Ended("The study is closed: nobody can join it any more.")
             account = _account_hash(study.salt, account_id) if account_id else None
@@ -215,7 +138,7 @@ class RatingStore:
         return Rater(row["rater_id"], study_id, last + 1, row["agreed"], None), key
 
     def rater(self, study_id: str, key: str) -> Rater | None:
-        """Who holds a key; None: nobody in this study."""
+        """Return the rater of a study who holds a key."""
         wanted = sa.select(study_raters).where(
             study_raters.c.key_hash == _hash(key), study_raters.c.study_id == study_id
         )
@@ -224,65 +147,51 @@ class RatingStore:
         return _rater(row) if row else None
 
     def next(self, rater: Rater) -> Task | None:
-        """The item that is open, else a new one; None: there is none left for this rater.
-
-        Raises:
-            Ended: no more answers are taken.
-        """
+        """Return the rater's open item, else a new one; None if none is left. Raises `Ended`."""
         with self._db.writing() as db:
-            study = self._open(db, rater)
+            study = self._open_study(db, rater)
             position = db.execute(
                 sa.select(sa.func.min(study_ratings.c.position)).where(
                     study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_(None)
                 )
             ).scalar()
             if position is None:
-                position = self._given(db, study, rater)
-            return self._opened(db, rater, position) if position is not None else None
+                position = self._assign(db, study, rater)
+            return self._open_item(db, rater, position) if position is not None else None
 
     def at(self, rater: Rater, position: int) -> Task | None:
-        """An item that was given before, to be looked at again; None: there is none there."""
+        """Return the rater's item at a position, to be shown again."""
         with self._db.writing() as db:
-            return self._opened(db, rater, position)
+            return self._open_item(db, rater, position)
 
     def answer(self, rater: Rater, position: int, said: Answered, seconds: float | None) -> bool:
-        """Keep an answer, the first or another one; whether there is such an item.
+        """Store or replace the answer to the rater's item at a position; False if there is none.
 
-        Args:
-            rater: who answers.
-            position: of the item among theirs.
-            said: what.
-            seconds: that the item was visible; None: not measured, the time since it was opened.
-                More than that time, or than `MAX_SECONDS` together, does not count.
-
-        Raises:
-            Ended: no more answers are taken.
+        `seconds` that the item was visible count up to the time since it was opened, which is the
+        default, and up to MAX_SECONDS together. Raises `Ended`.
         """
         at = now()
-        theirs = _theirs(rater, position)
+        is_own = _is_own(rater, position)
         with self._db.writing() as db:
-            self._open(db, rater)
+            self._open_study(db, rater)
             row = db.execute(
-                sa.select(study_ratings.c.shown, study_ratings.c.seconds).where(theirs)
+                sa.select(study_ratings.c.shown, study_ratings.c.seconds).where(is_own)
             ).first()
             if row is None:
                 return False
             open_for = max(0.0, at - row.shown)
             visible = open_for if seconds is None else min(max(0.0, seconds), open_for)
-            values = {
-                "answer": said.answer,
-                "evidence_a": said.evidence_a,
-                "evidence_b": said.evidence_b,
+            values = asdict(said) | {
                 "answered": at,
                 "shown": at,
                 "n_answers": study_ratings.c.n_answers + 1,
                 "seconds": min(MAX_SECONDS, row.seconds + visible),
             }
-            db.execute(study_ratings.update().where(theirs).values(values))
+            db.execute(study_ratings.update().where(is_own).values(values))
             return True
 
     def tasks(self, rater: Rater) -> list[Task]:
-        """All that a rater has answered, in their order."""
+        """Return the items that a rater has answered, in their order."""
         wanted = _TASKS.where(
             study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_not(None)
         ).order_by(study_ratings.c.position)
@@ -290,26 +199,26 @@ class RatingStore:
             return [_task(row) for row in db.execute(wanted)]
 
     def finish(self, rater: Rater) -> None:
-        """From now on the rater changes nothing, and may be told which side was which."""
+        """End a rater's part: no answer may change, and the sides may be told."""
         with self._db.writing() as db:
-            self._held(db, rater.study_id)
-            mine = study_ratings.c.rater_id == rater.rater_id
-            db.execute(study_ratings.delete().where(mine & study_ratings.c.answered.is_(None)))
+            self._lock(db, rater.study_id)
+            of_rater = study_ratings.c.rater_id == rater.rater_id
+            db.execute(study_ratings.delete().where(of_rater & study_ratings.c.answered.is_(None)))
             this = (study_raters.c.rater_id == rater.rater_id) & study_raters.c.finished.is_(None)
             db.execute(study_raters.update().where(this).values(finished=now()))
 
     def forget(self, rater: Rater) -> None:
-        """Delete a rater and everything that they answered."""
+        """Delete a rater and all their answers."""
         with self._db.writing() as db:
             db.execute(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
 
-    def _held(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
+    def _lock(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
         return db.execute(
             sa.select(studies).where(studies.c.study_id == study_id).with_for_update()
         ).first()
 
-    def _open(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
-        study = self._held(db, rater.study_id)
+    def _open_study(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
+        study = self._lock(db, rater.study_id)
         finished = sa.select(study_raters.c.finished).where(
             study_raters.c.rater_id == rater.rater_id
         )
@@ -318,7 +227,7 @@ class RatingStore:
             raise Ended("No more answers are taken: the study is closed, or you have finished.")
         return study
 
-    def _given(self, db: sa.Connection, study: sa.Row[Any], rater: Rater) -> int | None:
+    def _assign(self, db: sa.Connection, study: sa.Row[Any], rater: Rater) -> int | None:
         """The position of a new item: of those rated least, one at random by the study's seed."""
         taken = (
             sa.select(study_ratings.c.item, sa.func.count())
@@ -329,8 +238,8 @@ class RatingStore:
             .group_by(study_ratings.c.item)
         )
         counts = {row[0]: row[1] for row in db.execute(taken)}
-        mine = sa.select(study_ratings.c.item).where(study_ratings.c.rater_id == rater.rater_id)
-        own = set(db.execute(mine).scalars())
+        rated = sa.select(study_ratings.c.item).where(study_ratings.c.rater_id == rater.rater_id)
+        own = set(db.execute(rated).scalars())
         every = sa.select(study_items.c.number).where(study_items.c.study_id == study.study_id)
         left = [
             number
@@ -340,7 +249,7 @@ class RatingStore:
         if not left:
             return None
         chance = {number: _chance("item", study.seed, rater.number, number) for number in left}
-        number = min(left, key=lambda each: (counts.get(each, 0), chance[each]))
+        number = min(left, key=lambda item: (counts.get(item, 0), chance[item]))
         row = {
             "rater_id": rater.rater_id,
             "position": len(own) + 1,
@@ -355,11 +264,11 @@ class RatingStore:
         db.execute(study_ratings.insert().values(row))
         return len(own) + 1
 
-    def _opened(self, db: sa.Connection, rater: Rater, position: int) -> Task | None:
-        theirs, at = _theirs(rater, position), now()
-        opened = study_ratings.update().where(theirs)
+    def _open_item(self, db: sa.Connection, rater: Rater, position: int) -> Task | None:
+        is_own, at = _is_own(rater, position), now()
+        opened = study_ratings.update().where(is_own)
         db.execute(opened.values(shown=at, lease=at + LEASE_SECONDS))
-        row = db.execute(_TASKS.where(theirs)).first()
+        row = db.execute(_TASKS.where(is_own)).first()
         return _task(row) if row else None
 
 
@@ -386,7 +295,7 @@ def _rater(row: sa.Row[Any]) -> Rater:
     return Rater(row.rater_id, row.study_id, row.number, row.agreed, row.finished)
 
 
-def _theirs(rater: Rater, position: int) -> sa.ColumnElement[bool]:
+def _is_own(rater: Rater, position: int) -> sa.ColumnElement[bool]:
     return (study_ratings.c.rater_id == rater.rater_id) & (study_ratings.c.position == position)
 
 

@@ -1,29 +1,18 @@
-"""The report of a study, counted anew from its ratings: as JSON, page, text and CSV.
+"""The report of a study, counted from its ratings: as JSON, page, text and CSV."""
 
-And the second stage of SIDE's evaluation: why did raters find no evidence in a citation? Raters see
-one passage of a source. For each citation in which a majority of them found none, an auditor opens
-the whole source and notes whether that is so (Petroni et al. 2023, table 1). `audit_sheet` writes
-the table for any spreadsheet program, `count_audit` counts its answers.
-"""
-
-import csv
-import io
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pincite.errors import InputError
 from pincite.report.cells import csv_text, one_line
 from pincite_server import rendering
 from pincite_server.tables import iso
 from pincite_study import preferences
-from pincite_study.agreement import majority, wilson
-from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Pair, Side
+from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Side
 from pincite_study.studies import Study, StudyStore
 
 
 def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
-    """Everything as JSON values, see `preferences.summary`."""
+    """Return the figures as JSON values, see `preferences.summary`."""
     items = store.items(study.study_id)
     compared = [item.compared(number) for number, item in items.items()]
     ratings = [given.rating for given in store.ratings(study.study_id)]
@@ -45,10 +34,10 @@ def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
 def as_text(report: Mapping[str, Any]) -> str:
     """The report in a few lines, for a terminal."""
     counts, tests, agreed = report["counts"], report["sign_test"], report["agreement"]
-    pair, names = _pair(report), names_of(report["study"]["compare"])
-    baseline, tested = pair.sides
+    study, names = report["study"], names_of(report["study"]["compare"])
+    baseline, tested = PAIRS[study["compare"]].sides
     lines = [
-        f"{one_line(report['study']['name'])}: {counts['ratings']} ratings by "
+        f"{one_line(study['name'])}: {counts['ratings']} ratings by "
         f"{counts['raters']} raters; {counts['items_with_enough_ratings']} of {counts['items']} "
         f"statements have at least {report['per_item']}",
         "",
@@ -73,17 +62,16 @@ def as_text(report: Mapping[str, Any]) -> str:
             f"{one_line(name)} against the first: {test[tested]} to {test[baseline]} majorities, "
             f"sign test p = {_number(test['p'])}"
         )
-    study = report["study"]
     if without := left_out(study["n_without_text"], study["n_one_passage"], study["compare"]):
         lines.append(without)
     return "\n".join(lines) + "\n"
 
 
-def _share(one: Mapping[str, Any]) -> str:
-    if one["share"] is None:
+def _share(counted: Mapping[str, Any]) -> str:
+    if counted["share"] is None:
         return "–"
-    low, high = one["interval"]
-    return f"{one['share']:.0%} ({low:.0%}–{high:.0%})"
+    low, high = counted["interval"]
+    return f"{counted['share']:.0%} ({low:.0%}–{high:.0%})"
 
 
 def _number(value: float | None) -> str:
@@ -92,20 +80,18 @@ def _number(value: float | None) -> str:
 
 def as_page(report: Mapping[str, Any]) -> str:
     """The report as one HTML file that asks for no other, in English."""
-    return rendering.rendered("study_alone.html", "en", report=report, **named(report))
+    return rendering.rendered("study_alone.html", "en", report=report, **template_names(report))
 
 
-def named(report: Mapping[str, Any], translated: Callable[[str], str] = str) -> dict[str, Any]:
+def template_names(
+    report: Mapping[str, Any], translated: Callable[[str], str] = str
+) -> dict[str, Any]:
     """What `study_tables.html` calls the parts of a report."""
     return {
-        "pair": _pair(report),
+        "pair": PAIRS[report["study"]["compare"]],
         "preferences": names_of(report["study"]["compare"], translated),
-        "evidence": amounts(translated),
+        "evidence": {amount: translated(name) for amount, name in EVIDENCE.items()},
     }
-
-
-def _pair(report: Mapping[str, Any]) -> Pair:
-    return PAIRS[report["study"]["compare"]]
 
 
 def as_csv(store: StudyStore, study: Study) -> str:
@@ -146,8 +132,6 @@ def as_csv(store: StudyStore, study: Study) -> str:
     return csv_text(columns, rows)
 
 
-# What the answers are called; the pages have the same in other languages.
-
 N_ = str  # marks a text for the translators
 SIDES: Mapping[Side, str] = {
     "suggested": N_("suggested citation"),
@@ -178,11 +162,6 @@ def names_of(compare: Comparison, translated: Callable[[str], str] = str) -> dic
     return {answer: translated(name) for answer, name in (sides | OTHERWISE).items()}
 
 
-def amounts(translated: Callable[[str], str] = str) -> dict[str, str]:
-    """Every amount of evidence, in the same way."""
-    return {amount: translated(name) for amount, name in EVIDENCE.items()}
-
-
 def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "passages") -> str:
     """Of how many citations no two passages could be compared; empty: of none."""
     if not n_without_text and not n_one_passage:
@@ -196,76 +175,3 @@ def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "pas
         f"Left out: {n_without_text} citations whose source's text was not at hand, "
         f"{n_one_passage} whose source has no other passage to compare with."
     )
-
-
-# ── Audit ────────────────────────────────────────────────────────────────────────────────────────
-
-# What an auditor may find, and the share of SIDE's 136 citations.
-KINDS = {
-    "none": ("no evidence in the source", 0.413),
-    "partial": ("evidence for a part of the statement", 0.182),
-    "one passage": ("evidence in one passage", 0.167),
-    "several passages": ("evidence spread over several passages", 0.135),
-    "not in text": ("evidence that the stored text lacks, such as a picture", 0.071),
-    "paywall": ("behind a paywall", 0.032),
-}
-COLUMNS = (
-    "item claim_id article article_url section before claim source_url source_title score passage "
-    "found note"
-).split()
-
-
-def audit_sheet(store: StudyStore, study: Study) -> str:
-    """Return the citations without evidence as CSV, with the columns "found" and "note" empty.
-
-    Of each item with enough ratings, the side that the article cites.
-
-    Raises:
-        InputError: there is no such citation, or the study compares answers.
-    """
-    if study.compare == "answers":
-        raise InputError("Only a study of citations can be audited; this one compares answers.")
-    side, given = PAIRS[study.compare].cited, store.ratings(study.study_id)
-    rows: list[list[Any]] = []
-    for number, item in store.items(study.study_id).items():
-        ratings = [one.rating for one in given if one.item == number]
-        amounts = [rating.evidence[side] for rating in ratings if side in rating.evidence]
-        if len(ratings) < study.per_item or majority(amounts) != "none":
-            continue
-        source = item.baseline if side == PAIRS[study.compare].baseline else item.tested
-        about = [number, item.claim_id, item.article, item.article_url, " › ".join(item.section)]
-        row = [*about, item.before, item.claim, source.url, source.title, source.score]
-        rows.append([*row, source.passage, "", ""])
-    if not rows:
-        raise InputError(
-            "No citation has enough ratings with a majority that found no evidence. Expected a "
-            "study whose raters said how much evidence there is."
-        )
-    return csv_text(COLUMNS, rows)
-
-
-def count_audit(text: str) -> str:
-    """Return how often a filled sheet has each of KINDS, beside SIDE's shares, as lines of text.
-
-    Raises:
-        InputError: the text is no such sheet, an answer is not one of KINDS, or there is none.
-    """
-    rows = list(csv.DictReader(io.StringIO(text)))
-    if not rows or "found" not in rows[0]:
-        raise InputError("The sheet has no column `found`. Expected the file of --sheet, filled.")
-    answers = [(row["found"] or "").strip().lower() for row in rows]
-    for line, answer in enumerate(answers, 2):
-        if answer and answer not in KINDS:
-            raise InputError(
-                f"Row {line} of the sheet has {answer!r} under `found`. Expected one of "
-                f"{', '.join(KINDS)}."
-            )
-    found = Counter(filter(None, answers))
-    if not (total := found.total()):
-        raise InputError(f"Nothing is filled in under `found`. Expected one of {', '.join(KINDS)}.")
-    lines = [f"{total} of {len(rows)} citations audited", f"{'':56}   n  share (95 %)        SIDE"]
-    for kind, (words, theirs) in KINDS.items():
-        low, high = wilson(found[kind], total) or (0.0, 1.0)
-        share = f"{found[kind] / total:.0%} ({low:.0%}–{high:.0%})"
-        lines.append(f"{words:56}{found[kind]:4}  {share:18}{theirs:6.1%}")
-    return "\n".join(lines) + "\n"

@@ -1,11 +1,13 @@
-"""Studies as whoever makes them sees them: made, listed, closed, taken away, read.
+"""Studies as their makers see them: they create, list, close, delete and read them.
 
-What a rater does is in `rating`. Nothing here or there tells a name.
+What a rater does is in `rating`.
 """
 
 import secrets
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,63 +15,28 @@ import sqlalchemy as sa
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_server.database import Database
-from pincite_server.tables import accounts, new_id, newest_first, now
-from pincite_study.items import (
-    DocumentOf,
-    Gathered,
-    Item,
-    Sample,
-    answers_of,
-    gathered,
-    item_of,
-)
-from pincite_study.preferences import (
-    Amount,
-    Choice,
-    Comparison,
-    Rating,
-    Side,
-)
-from pincite_study.rating import (
-    Answer,
-    choice_of,
-    shown_as,
-    studies,
-    study_items,
-    study_raters,
-    study_ratings,
-)
+from pincite_server.tables import accounts, new_id, now
+from pincite_study.items import DocumentOf, Gathered, Item, Sample, answers_of, gather, item_of
+from pincite_study.preferences import Amount, Choice, Comparison, Rating, Side
+from pincite_study.rating import Answer, choice_of, shown_as
+from pincite_study.tables import studies, study_items, study_raters, study_ratings
 
 MAX_PER_ITEM = 100
 MAX_SEED = 2**53  # what JSON keeps exactly
-CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
-sources, and say which of the two supports the statement better. You may stop at any time.
-
-We store your answers, how long each statement was on your screen, and when you took part: under \
-a number, without your name, your address or anything else that identifies you. A cookie with a \
-random key lets this browser continue where you stopped. On the last page you can delete all of \
-it, or you can ask for that later with your number.
-
-The answers are evaluated together and may be published as research data under these numbers."""
-
-_OF_ANSWERS = CONSENT.replace(
-    "statements from encyclopedia articles, each with two passages from sources, and say which of "
-    "the two supports the statement better",
-    "questions, each with two answers, and say which of the two answers the question better",
-).replace("each statement", "each question")
+_CONSENTS = tomllib.loads(Path(__file__).with_name("consent.toml").read_text("utf-8"))
 CONSENTS: Mapping[Comparison, str] = {
-    "citations": CONSENT,
-    "passages": CONSENT,
-    "answers": _OF_ANSWERS,
+    "citations": _CONSENTS["sources"],
+    "passages": _CONSENTS["sources"],
+    "answers": _CONSENTS["answers"],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a new study is to be."""
+    """A study that is to be created."""
 
     name: str
-    consent: str = CONSENT
+    consent: str = CONSENTS["citations"]
     sample: Sample = "low-scores"
     per_item: int = 3
     seed: int = 0
@@ -78,35 +45,38 @@ class Plan:
     n_one_passage: int = 0
 
 
-def planned(
+def plan_reports(
     plan: Plan, reports: Iterable[tuple[Report, DocumentOf]]
 ) -> tuple[Plan, tuple[Item, ...]]:
     """What of reports such a study may ask, and the plan with how much of them it cannot."""
-    found = Gathered()
+    gathered = Gathered()
     for report, document_of in reports:
-        found += gathered(report, document_of, plan.compare, plan.seed)
-    plan = replace(plan, n_without_text=found.n_without_text, n_one_passage=found.n_one_passage)
-    return plan, found.items
+        gathered += gather(report, document_of, plan.compare, plan.seed)
+    return _with_counts(plan, gathered), gathered.items
 
 
-def planned_answers(
+def plan_answers(
     plan: Plan, reports: Sequence[tuple[str, AnswerReport]]
 ) -> tuple[Plan, tuple[Item, ...]]:
-    """Like `planned`, for reports of `ask` by name; see `items.answers_of`."""
-    found = answers_of(reports)
-    name = plan.name or " / ".join(each for each, _ in reports)
-    n_without, n_same = found.n_without_text, found.n_one_passage
-    return replace(plan, name=name, n_without_text=n_without, n_one_passage=n_same), found.items
+    """Like `plan_reports`, for reports of `ask` by name; see `items.answers_of`."""
+    gathered = answers_of(reports)
+    plan = replace(plan, name=plan.name or " / ".join(name for name, _ in reports))
+    return _with_counts(plan, gathered), gathered.items
+
+
+def _with_counts(plan: Plan, gathered: Gathered) -> Plan:
+    n_without, n_one = gathered.n_without_text, gathered.n_one_passage
+    return replace(plan, n_without_text=n_without, n_one_passage=n_one)
 
 
 def default_sample(compare: Comparison) -> Sample:
-    """Return which items a study takes if nobody says: answers have no citation that may fail."""
+    """Return the default choice of items: answers have no citation that may fail."""
     return "random" if compare == "answers" else "low-scores"
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study and how far it is."""
+    """A study and its progress."""
 
     study_id: str
     owner: str
@@ -127,13 +97,12 @@ class Study:
 
     @property
     def wanted(self) -> int:
-        """Ratings that it is to get."""
         return self.n_items * self.per_item
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A rating that was given, with all that an export says of it."""
+    """A rating with all that an export says of it."""
 
     item: int
     rater: int
@@ -154,14 +123,13 @@ class Given:
 
     @property
     def choice(self) -> Choice:
-        """What was preferred."""
         return choice_of(self.answer, self.sides)
 
     @property
     def rating(self) -> Rating:
         """As the report counts it."""
-        said = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
-        evidence = {side: amount for side, amount in said if amount}
+        amounts = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
+        evidence = {side: amount for side, amount in amounts if amount}
         return Rating(self.item, self.rater, self.choice, evidence, self.sides[0], self.seconds)
 
 
@@ -174,18 +142,11 @@ class StudyStore:
     def create(self, owner: str, plan: Plan, items: Sequence[Item]) -> Study:
         """A new study, open, with an invitation link."""
         # One that begins with a dash would be an option on a command line.
-        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
-        values = {
+        study_id = next(token for token in iter(new_id, None) if not token.startswith("-"))
+        values = asdict(plan) | {
             "study_id": study_id,
             "owner": owner,
             "name": plan.name[:200],
-            "consent": plan.consent,
-            "sample": plan.sample,
-            "per_item": plan.per_item,
-            "seed": plan.seed,
-            "compare": plan.compare,
-            "n_without_text": plan.n_without_text,
-            "n_one_passage": plan.n_one_passage,
             "token": new_id(),
             "salt": secrets.token_hex(32),
             "created": now(),
@@ -200,7 +161,6 @@ class StudyStore:
             return Study(**db.execute(_SHOWN.where(studies.c.study_id == study_id)).one()._mapping)
 
     def get(self, study_id: str) -> Study | None:
-        """A study by its id."""
         with self._db.reading() as db:
             return self._maybe(db, studies.c.study_id == study_id)
 
@@ -213,24 +173,10 @@ class StudyStore:
         with self._db.reading() as db:
             return self._maybe(db, (studies.c.token == token) & studies.c.owner.not_in(disabled))
 
-    def listed(
-        self,
-        owner: str | None,
-        limit: int,
-        before: tuple[float, str] | None = None,
-        *,
-        open_only: bool = False,
-    ) -> list[Study]:
-        """At most `limit`, the newest first.
-
-        Args:
-            owner: whose; None: everybody's.
-            limit: how many.
-            before: time and id of the last one that was seen.
-            open_only: without those that are closed.
-        """
-        columns = studies.c.created, studies.c.study_id
-        wanted = newest_first(_SHOWN, *columns, before).limit(limit)
+    def newest(self, owner: str | None, limit: int, *, open_only: bool = False) -> list[Study]:
+        """Return studies of an owner, or of all, the newest first."""
+        order = studies.c.created.desc(), studies.c.study_id.desc()
+        wanted = _SHOWN.order_by(*order).limit(limit)
         if owner is not None:
             wanted = wanted.where(studies.c.owner == owner)
         if open_only:
@@ -238,31 +184,27 @@ class StudyStore:
         with self._db.reading() as db:
             return [Study(**row._mapping) for row in db.execute(wanted)]
 
-    def close(self, study_id: str) -> Study | None:
+    def close(self, study_id: str) -> None:
         """Take no more answers, and forget how raters' accounts were told apart."""
         with self._db.writing() as db:
             this = studies.c.study_id == study_id
             closing = studies.update().where(this & studies.c.closed.is_(None))
             db.execute(closing.values(closed=now(), salt=None))
-            theirs = study_raters.c.study_id == study_id
-            db.execute(study_raters.update().where(theirs).values(account_hash=None))
-            return self._maybe(db, this)
+            of_raters = study_raters.c.study_id == study_id
+            db.execute(study_raters.update().where(of_raters).values(account_hash=None))
 
     def delete(self, study_id: str) -> None:
         """The study with all its ratings."""
         with self._db.writing() as db:
             db.execute(studies.delete().where(studies.c.study_id == study_id))
 
-    def relink(self, study_id: str, *, revoke: bool = False) -> Study | None:
-        """Another invitation link, or none: the one before leads nowhere from now on."""
-        token = None if revoke else new_id()
+    def relink(self, study_id: str, *, revoke: bool = False) -> None:
+        """Replace or revoke the invitation link."""
+        this, token = studies.c.study_id == study_id, None if revoke else new_id()
         with self._db.writing() as db:
-            this = studies.c.study_id == study_id
             db.execute(studies.update().where(this).values(token=token))
-            return self._maybe(db, this)
 
     def items(self, study_id: str) -> dict[int, Item]:
-        """The items by number."""
         wanted = (
             sa.select(study_items.c.number, study_items.c.data, studies.c["compare"])
             .join(studies, studies.c.study_id == study_items.c.study_id)
@@ -273,7 +215,7 @@ class StudyStore:
             return {number: item_of(data, how) for number, data, how in db.execute(wanted)}
 
     def ratings(self, study_id: str) -> list[Given]:
-        """What was answered, in the order in which it was."""
+        """Return the answers in the order in which they were given."""
         wanted = (
             sa.select(
                 study_ratings.c.item,
@@ -291,9 +233,9 @@ class StudyStore:
 
     def forget(self, study_id: str, rater: int) -> bool:
         """Delete a rater, by number, and all their answers; whether there was one."""
-        theirs = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
+        of_raters = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
         with self._db.writing() as db:
-            return db.execute(study_raters.delete().where(theirs)).rowcount > 0
+            return db.execute(study_raters.delete().where(of_raters)).rowcount > 0
 
     def _maybe(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study | None:
         row = db.execute(_SHOWN.where(this)).first()

@@ -21,8 +21,7 @@ from pincite.retrieval import cascade, fusion
 from pincite.retrieval.pinpoint import place_of
 from pincite.text import quantities, tables
 from pincite.text.hosts import host_of
-from pincite.text.identifiers import work_key
-from pincite.text.names import people
+from pincite.text.identifiers import split_authors, work_key
 from pincite.text.passages import cited_passages
 from pincite.types import (
     HEADLINE,
@@ -261,7 +260,7 @@ def _site(document: Document) -> str:
 
 
 def _authors(document: Document) -> tuple[str, ...]:
-    return tuple(people(document.meta.get("authors") or document.meta.get("author") or ""))
+    return tuple(split_authors(document.meta.get("authors") or document.meta.get("author") or ""))
 
 
 def _keys_of(document: Document) -> frozenset[str]:

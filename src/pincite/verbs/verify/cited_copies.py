@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from pincite.corpus.protocol import Corpora
 from pincite.documents.collection import variants
-from pincite.documents.dates import stated_date
 from pincite.library.private_copies import citation_keys, document_keys
+from pincite.text.dates import stated_date
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, snapshot_at
 from pincite.types import (
     FILE,

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Literal
 
 from pincite import errors
-from pincite.documents.dates import stated_date
 from pincite.documents.text import code_of
 from pincite.judgement import decide
 from pincite.judgement.contradictions import discard_rebutted
@@ -38,6 +37,7 @@ from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, quoted_span
 from pincite.text.clauses import clauses
+from pincite.text.dates import stated_date
 from pincite.text.languages import named
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole

@@ -20,10 +20,10 @@ from pincite.report import cells
 from pincite.report.cells import Look, why_unchecked
 from pincite.text import tables
 from pincite.text.clauses import Standing, standing
-from pincite.text.names import whole
+from pincite.text.names import full_names
 from pincite.text.page_numbers import is_time
 from pincite.text.sentences import n_words, sentences
-from pincite.text.words import is_heading, names, sentences_of, stated, terms
+from pincite.text.words import is_heading, names, sentences_of, stated_terms, weighted_terms
 from pincite.types import (
     Basis,
     Citation,
@@ -335,14 +335,15 @@ def also_read(evidence: Evidence, claim: str) -> list[str]:
     passage, quote = evidence.passage, evidence.quote
     if not passage.pieces or not quote or evidence.prob_supported < decide.THRESHOLD:
         return []
-    lacking = set(terms(claim)).difference(stated(terms(claim), evidence.quoted))
+    wanted = weighted_terms(claim)
+    lacking = wanted.keys() - stated_terms(wanted, evidence.quoted)
     said = list[str]()
     for span in sentences_of(passage.text):
         sentence = span.of(passage.text)
         is_title = sentence == passage.title or is_heading(passage.text, span)
         if is_title or span.overlaps(quote):
             continue
-        if new := stated(lacking, sentence):
+        if new := stated_terms(lacking, sentence):
             said.append(sentence)
             lacking.difference_update(new)
     return said
@@ -376,7 +377,7 @@ def _whole_names(part: Part, claim: str) -> list[str]:
         beside.update(after.split(" ")[1:2])
     if beside.isdisjoint(names(claim)):
         return [part.words]
-    return [name for name in whole(claim, [part.words]) if name != part.words]
+    return [name for name in full_names(claim, [part.words]) if name != part.words]
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:

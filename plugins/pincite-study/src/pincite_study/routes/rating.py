@@ -1,6 +1,6 @@
-"""Taking part in a blind study: consent, one statement after the other, the end.
+"""Pages for raters: consent, one statement after the other, and the end.
 
-Nothing here tells which side is which before the rater has finished.
+No page tells which side is which before the rater has finished.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pincite_server.rendering import page
 from pincite_server.requests import Body
 from pincite_server.routing import Router
 from pincite_server.site import Stores
-from pincite_study.items import shown
+from pincite_study.blinding import blind
 from pincite_study.preferences import AMOUNTS, PAIRS, Amount, Comparison
 from pincite_study.rating import (
     ANSWERS,
@@ -47,7 +47,7 @@ Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 
 
 def someone(who: Guest) -> Identity | None:
-    """Whoever is logged in and may rate; None: whoever has the link."""
+    """The user, if they may rate; None for a visitor with the link."""
     return who if who and RATE in who.may else None
 
 
@@ -83,7 +83,7 @@ TakingPart = Annotated[Rater, Depends(_surely)]
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody on a page of a study."""
+    """A visit to a page of a study."""
 
     link: str
     study: Study
@@ -106,7 +106,7 @@ Position = Annotated[int, Path(ge=1, le=1_000_000)]
 
 
 class Answering(Body):
-    """What a rater says of an item."""
+    """The form of an answer."""
 
     answer: Answer
     evidence_a: Amount | None = None
@@ -116,7 +116,7 @@ class Answering(Body):
 
 @router.get("")
 def consent(request: Request, visit: Visiting) -> Response:
-    """What the study is, and the way in."""
+    """What the study is, with a form to join it."""
     if visit.rater:
         return forms.redirect(f"/studies/{visit.link}/rate")
     return page(request, "study_consent.html", visit.who, study=visit.study, place=visit.link)
@@ -124,7 +124,7 @@ def consent(request: Request, visit: Visiting) -> Response:
 
 @router.post("/join")
 def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
-    """Take part, and let this browser go on as this rater."""
+    """Join, and keep the rater's key in this browser."""
     answer = forms.redirect(f"/studies/{visit.link}/rate")
     if visit.rater:
         return answer
@@ -179,7 +179,7 @@ def task_page(request: Request, visit: Visiting, position: Position, site: Store
         place=visit.link,
         position=position,
         said=task.said,
-        seen=shown(task.item, task.baseline_first),
+        seen=blind(task.item, task.baseline_first),
         words=_words(request, visit.study.compare),
     )
 
@@ -203,7 +203,7 @@ def answer(
 
 @router.get("/end")
 def end(request: Request, visit: Visiting, site: Stores) -> Response:
-    """What was answered, to be changed or ended; after the end, which side was which."""
+    """The answers, which may be changed; after the end also which side was which."""
     study, rater = visit.study, visit.rater
     if rater is None:
         return forms.redirect(f"/studies/{visit.link}")
@@ -225,14 +225,14 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
 
 @router.post("/finish")
 def finish(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
-    """Change nothing any more, and be told."""
+    """Finish, and learn which side was which."""
     RatingStore(site.database).finish(rater)
     return forms.redirect(f"/studies/{link}/end")
 
 
 @router.post("/forget")
 def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
-    """Delete oneself and all that one answered."""
+    """Delete the rater and all their answers."""
     RatingStore(site.database).forget(rater)
     away = forms.redirect(f"/studies/{link}")
     away.delete_cookie(COOKIE, path=f"/studies/{link}")

@@ -1,4 +1,4 @@
-"""Blind studies for whoever makes them: the list, a new one, how far each is, its report."""
+"""Pages for the makers of studies: the list, a new study, its progress and its report."""
 
 from typing import Annotated, Literal
 
@@ -20,9 +20,17 @@ from pincite_server.routes.jobs import readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
 from pincite_study import report as study_report
-from pincite_study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite_study.items import DocumentOf, Sample, documents_beside, draw_sample
 from pincite_study.routes.rating import STUDY, RaterAccount, Researcher
-from pincite_study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore, planned
+from pincite_study.studies import (
+    CONSENTS,
+    MAX_PER_ITEM,
+    MAX_SEED,
+    Plan,
+    Study,
+    StudyStore,
+    plan_reports,
+)
 
 MAX_ITEMS = 10_000
 ROWS = 200
@@ -30,7 +38,7 @@ router = Router(prefix="/studies", include_in_schema=False)
 
 
 class NewStudy(Body):
-    """What a study is to be made of: one's own jobs of `verify`."""
+    """A study of one's own jobs of `verify`."""
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
     job: Annotated[tuple[Id, ...], Field(min_length=1, max_length=1000)]
@@ -39,24 +47,23 @@ class NewStudy(Body):
     n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] = MAX_ITEMS  # items at most
     per_item: Annotated[int, Field(ge=1, le=MAX_PER_ITEM)] = 3
     seed: Annotated[int, Field(ge=-MAX_SEED, le=MAX_SEED)] = 0
-    consent: Annotated[Text, Field(min_length=1, max_length=20_000)] = CONSENT
+    consent: Annotated[Text, Field(min_length=1, max_length=20_000)] = CONSENTS["citations"]
 
 
 @router.get("")
 def studies(request: Request, who: RaterAccount, site: Stores) -> HTMLResponse:
-    """Those that one may rate; for whoever may make studies, one's own and a new one."""
-    makes = STUDY in who.may
+    """The studies that one may rate; for those who make studies, their own and a new one."""
+    store, may_create = StudyStore(site.database), STUDY in who.may
+    owner = None if who.is_admin else who.account_id
     return page(
         request,
         "studies.html",
         who,
-        makes=makes,
-        own=StudyStore(site.database).listed(None if who.is_admin else who.account_id, ROWS)
-        if makes
-        else [],
-        open=StudyStore(site.database).listed(None, ROWS, open_only=True),
-        jobs=_verify_jobs(site, who) if makes else [],
-        consent=CONSENT,
+        makes=may_create,
+        own=store.newest(owner, ROWS) if may_create else [],
+        open=store.newest(None, ROWS, open_only=True),
+        jobs=_verify_jobs(site, who) if may_create else [],
+        consent=CONSENTS["citations"],
     )
 
 
@@ -67,8 +74,8 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
     body = forms.validate(NewStudy, values)
     plan = Plan(body.name, body.consent, body.sample, body.per_item, body.seed, body.compare)
     try:
-        plan, items = planned(plan, (_report(site, job_id, who) for job_id in body.job))
-        chosen = sampled(items, plan.sample, body.n, plan.seed, plan.compare)
+        plan, items = plan_reports(plan, (_report(site, job_id, who) for job_id in body.job))
+        chosen = draw_sample(items, plan.sample, body.n, plan.seed, plan.compare)
     except InputError as error:
         raise Problem(422, "nothing_to_rate", str(error)) from error
     made = StudyStore(site.database).create(who.account_id, plan, chosen)
@@ -88,7 +95,7 @@ def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTM
         study=study,
         invitation=f"{base_of(request, site)}/studies/{study.token}",
         report=counted,
-        **study_report.named(counted, translated),
+        **study_report.template_names(counted, translated),
     )
 
 
@@ -123,11 +130,7 @@ def change(study_id: Id, act: str, form: Form, who: Researcher, site: Stores) ->
 
 
 def _report(site: Site, job_id: str, who: Identity) -> tuple[Report, DocumentOf]:
-    """The report of a job of `verify`, and the documents that lie beside it.
-
-    Raises:
-        Problem: 404 it is not there; 422 it has no such result.
-    """
+    """The report of a job of `verify`, and its documents; Problem 404 or 422 without them."""
     job = readable(site, job_id, who)
     result = site.jobs.result(job_id)
     if job.kind != "verify" or result is None:
@@ -136,7 +139,7 @@ def _report(site: Site, job_id: str, who: Identity) -> tuple[Report, DocumentOf]
 
 
 def _own(site: Site, study_id: str, who: Identity) -> Study:
-    """A study that the one who asks may see and change. Raises Problem: 404."""
+    """A study that the user may change; Problem 404 for any other."""
     study = StudyStore(site.database).get(study_id)
     if study is None or not who.owns(study.owner):
         raise not_found()
@@ -144,5 +147,5 @@ def _own(site: Site, study_id: str, who: Identity) -> Study:
 
 
 def _verify_jobs(site: Site, who: Identity) -> list[Job]:
-    found = site.jobs.listed(who.account_id, ROWS, None, ["verify"])
-    return [job for job in found if job.status is Status.DONE]
+    jobs = site.jobs.listed(who.account_id, ROWS, None, ["verify"])
+    return [job for job in jobs if job.status is Status.DONE]
