@@ -8,7 +8,7 @@ import pytest
 from support.laws import FakeEncoder
 from support.rows import each_row
 
-from pincite import runtime
+from pincite.corpora import name_corpora
 from pincite.corpus import engines
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.package import copy
@@ -35,10 +35,10 @@ def test_folder_and_address(tmp_path: Path) -> None:
 def test_path_of_an_address_is_the_address() -> None:
     written = "milvus://localhost:19530/kb"
     assert engines.address(Path(written)) == written
-    assert runtime.name_corpora([f"papers={written}", "x/kb"]).keys() == {"papers", "kb"}
-    assert list(runtime.name_corpora(written)) == ["kb"]
+    assert name_corpora([f"papers={written}", "x/kb"]).keys() == {"papers", "kb"}
+    assert list(name_corpora(written)) == ["kb"]
     with pytest.raises(ConfigError, match="given twice"):
-        runtime.name_corpora([written, Path(written)])
+        name_corpora([written, Path(written)])
     assert load({"corpora": [written, "folder"]}).library.places == [written, Path("folder")]
 
 

@@ -11,6 +11,7 @@ from support.laws import FakeEncoder, check_retriever
 from support.rows import each_row
 
 from pincite import runtime
+from pincite.corpora import name_corpora, open_corpora
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import Corpora
 from pincite.errors import ConfigError, StaleCorpus
@@ -156,18 +157,18 @@ def test_merged_rankings_are_in_order_and_of_k_hits(scores: list[list[float]], k
 
 def test_corpora_of_one_name_get_distinct_names(tmp_path: Path) -> None:
     given = [tmp_path / "a/kb", tmp_path / "b/kb", Path(f"press={tmp_path / 'c'}")]
-    assert list(runtime.name_corpora(given)) == ["kb", "kb (2)", "press"]
-    assert runtime.name_corpora(given)["press"] == tmp_path / "c"
-    assert list(runtime.name_corpora({"papers": tmp_path})) == ["papers"]
+    assert list(name_corpora(given)) == ["kb", "kb (2)", "press"]
+    assert name_corpora(given)["press"] == tmp_path / "c"
+    assert list(name_corpora({"papers": tmp_path})) == ["papers"]
     there = tmp_path / "x=y"
     there.mkdir()
-    assert runtime.name_corpora([there]) == {"x=y": there}, "a folder that is there is no name"
+    assert name_corpora([there]) == {"x=y": there}, "a folder that is there is no name"
 
 
 @each_row("corpus/multi_corpus/names_that_mean_nothing")
 def test_names_that_mean_nothing(given: list[str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        runtime.name_corpora([Path(each) for each in given])
+        name_corpora([Path(each) for each in given])
 
 
 def test_the_encoder_that_built_a_corpus_is_chosen(
@@ -179,10 +180,10 @@ def test_the_encoder_that_built_a_corpus_is_chosen(
     with EmbeddedCorpus.create(tmp_path / "two", runtime.encoder(Settings())) as two:
         two.add([MILL])
     both = [tmp_path / "one", tmp_path / "two"]
-    with runtime.open_corpora(settings, both) as opened:
+    with open_corpora(settings, both) as opened:
         (hits,) = opened.dense().retrieve(["the mill of Varde"], 2)
         assert {hit.passage.url for hit in hits} == {BRIDGE.url, MILL.url}
-    with runtime.open_corpora(Settings.of(encoders=str(tiny_encoder)), both[:1]) as opened:
+    with open_corpora(Settings.of(encoders=str(tiny_encoder)), both[:1]) as opened:
         assert opened.dense().retrieve(["Varde"], 1)[0]
-    with pytest.raises(StaleCorpus, match="one"), runtime.open_corpora(Settings(), both):
+    with pytest.raises(StaleCorpus, match="one"), open_corpora(Settings(), both):
         pass

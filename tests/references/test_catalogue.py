@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.rows import CASES, each_row, rows
 
-from pincite import runtime
+from pincite.corpora import open_corpora
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.retraction import Retraction, retraction_of
@@ -285,7 +285,7 @@ def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         corpus.add([document])
         for known in (Retraction.UNKNOWN, Retraction.YES):
-            with runtime.open_corpora(Settings(), corpus) as corpora:
+            with open_corpora(Settings(), corpus) as corpora:
                 (found,) = corpora.get([document.url])
             assert found
             assert retraction_of(found) is known

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from pincite.cli import options
+from pincite.corpora import encoder_for, encoder_name
 from pincite.corpus import engines, package
 from pincite.corpus import update as updates
 from pincite.documents import inputs
@@ -224,7 +225,7 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
     chosen = settings.filters.exclude_hosts, settings.filters.chosen
     encoder = None
     if by != "words":
-        encoder = runtime.encoder(settings, runtime.encoder_name(settings, folder))
+        encoder = runtime.encoder(settings, encoder_name(settings, folder))
     with engines.open(folder, encoder) as corpus:
         found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = found.retrieve([query], k)
@@ -334,9 +335,7 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
     Vectors are copied too, so nothing is encoded again unless --encoder names another encoder. Run
     the same command again to continue an interrupted copy.
     """
-    from pincite import runtime
-
-    model = runtime.encoder_for(options.load_settings({"encoder": encoder}), source, bool(encoder))
+    model = encoder_for(options.load_settings({"encoder": encoder}), source, bool(encoder))
     with (
         engines.open(source, None) as one,
         engines.open_or_create(target, model) as other,
@@ -399,7 +398,7 @@ def _encoder(folder: Address, name: str | None, parallel: Any = None) -> Any:
 
     settings = options.load_settings({"encoder": name})
     is_new = name or not engines.exists(folder)
-    chosen = settings.models.encoder if is_new else runtime.encoder_name(settings, folder)
+    chosen = settings.models.encoder if is_new else encoder_name(settings, folder)
     encoder = runtime.encoder(settings, chosen)
     if parallel is None or getattr(encoder, "is_served", False):
         return encoder

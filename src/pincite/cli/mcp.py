@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from pincite.cli import extras, options
+from pincite.corpora import name_corpora
 
 
 @click.command("mcp")
@@ -33,12 +34,11 @@ def command(
     --allow for files, --online for the web.
     """
     extras.require("mcp")
-    from pincite import runtime
     from pincite.mcp import server, work
 
     settings = options.load_settings(given)
     folders = [*corpus] or settings.library.places
-    named = runtime.name_corpora(folders) if folders else {}
+    named = name_corpora(folders) if folders else {}
     corpora = {name: place for name, place in named.items() if isinstance(place, Path | str)}
     served = work.Served(settings, corpora, allow)
     work.list_corpora(served)  # raises CorpusError now, not at the first call

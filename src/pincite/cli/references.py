@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from pincite import codec, runtime
+from pincite import codec
 from pincite.cli import options
 from pincite.errors import InputError
 from pincite.references import catalogue, imports, online, read, report
@@ -74,7 +74,9 @@ def command(
         if place.is_file():
             sources.append(stack.enter_context(catalogue.opened(place)))
         if corpus:
-            found_in = stack.enter_context(runtime.open_corpora(settings, [*corpus]))
+            from pincite.corpora import open_corpora
+
+            found_in = stack.enter_context(open_corpora(settings, [*corpus]))
             sources.append(catalogue.CorpusRecords(found_in.get, found_in.lexical()))
         if settings.web.online:
             services = stack.enter_context(online.opened(settings.references, settings.web))

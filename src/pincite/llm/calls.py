@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -675,3 +675,15 @@ def _tokens_in(piece: str) -> int:
         return len(piece)
     # A letter of another script may take as many tokens as it has bytes.
     return 1 if piece.isascii() else len(piece.encode("utf-8", "replace"))
+
+
+def notes_of(calls: Iterable[Calls]) -> tuple[Note, ...]:
+    """Notes for a report: the judge's examination, and opinions missing for a reason of the run."""
+    return tuple(
+        note
+        for each in calls
+        for note in (
+            *each.notes,
+            *(Note("no_second_opinions", {"n": n, "why": w}) for w, n in each.unanswered.items()),
+        )
+    )

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -216,18 +216,6 @@ def _words_of(claim: str, reported: str) -> str:
 
 def _texts(value: Any) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def notes_of(calls: Iterable[Calls]) -> tuple[Note, ...]:
-    """Notes for a report: the judge's examination, and opinions missing for a reason of the run."""
-    return tuple(
-        note
-        for each in calls
-        for note in (
-            *each.notes,
-            *(Note("no_second_opinions", {"n": n, "why": w}) for w, n in each.unanswered.items()),
-        )
-    )
 
 
 # ── The examination ──────────────────────────────────────────────────────────────────────────────

@@ -22,6 +22,7 @@ from annotated_types import Interval
 
 from pincite import api, runtime
 from pincite.codec import DIGITS, values_of
+from pincite.corpora import open_corpora
 from pincite.corpus import engines
 from pincite.corpus.protocol import Address
 from pincite.documents.body import DEFAULT_LIMITS
@@ -242,7 +243,7 @@ def search_corpus(
     settings, line = served.settings, _line(query, "query")
     chosen = served.chosen(corpora)
     only = "".join(chosen) if len(chosen) == 1 else ""
-    with runtime.open_corpora(settings, chosen) as stored:
+    with open_corpora(settings, chosen) as stored:
         search = runtime.search(settings, stored, settings.filters.exclude_hosts)
         hits = search.retrieve([line], k)[0]
         documents = stored.get([hit.passage.url for hit in hits])

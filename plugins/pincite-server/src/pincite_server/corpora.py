@@ -22,7 +22,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from pincite import runtime
+from pincite.corpora import name_corpora
 from pincite.corpus import engines
 from pincite.corpus.engines import is_corpus
 from pincite.corpus.protocol import Address, Catalogue, Corpus
@@ -182,7 +182,7 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
 
     wanted = dict[str, Address]()
     try:
-        for name, place in runtime.name_corpora(addresses).items() if addresses else ():
+        for name, place in name_corpora(addresses).items() if addresses else ():
             engines.engine(str(place))  # raises ConfigError if there is none
             address = engines.address(str(place))
             if isinstance(address, Path):

@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pincite import codec, durable, runtime
+from pincite.corpora import open_corpora
 from pincite.corpus.protocol import Corpora
 from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.confirmation import Outcome
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.web_pages import web_candidates, web_pages
-from pincite.llm.calls import Calls, Record, completion_of
-from pincite.llm.judge import WithSecondOpinion, notes_of
+from pincite.llm.calls import Calls, Record, completion_of, notes_of
+from pincite.llm.judge import WithSecondOpinion
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Completion, Progress, Usage, WebSearch
 from pincite.settings import Settings, public_settings
@@ -38,7 +38,9 @@ from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedW
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
 from pincite.verbs.check.speakers import UNKNOWN, Occasion
-from pincite.web.sources import FetchStep
+
+if TYPE_CHECKING:
+    from pincite.web.sources import FetchStep
 
 VERSION = 2
 
@@ -194,7 +196,7 @@ def checking(
     on_calls: Callable[[int, int], None] | None = None,
     *,
     keep: bool = True,
-    fetching: Callable[[FetchStep], None] = lambda step: None,
+    fetching: "Callable[[FetchStep], None]" = lambda step: None,
 ) -> Iterator[CheckRun]:
     """Build a `check` pipeline and close it afterwards.
 
@@ -215,7 +217,7 @@ def checking(
         known = read_replies(trace) if trace and trace.is_file() else {}
         writer = stack.enter_context(TraceWriter(trace)) if trace else None
         record: Record = writer.record if writer else lambda event: None
-        stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
+        stored = stack.enter_context(open_corpora(settings, corpus)) if corpus else None
         calls = second = None
         if chosen.asks_a_model:
             calls = Calls(runtime.clients(settings.chat), settings.budget.limits, known, record)
@@ -236,6 +238,8 @@ def checking(
         listed = chosen_list(settings.library.reliability, settings.language)
         web = None
         if online:
+            from pincite.library.web_pages import web_candidates, web_pages
+
             pages = stack.enter_context(web_pages(settings.web, fetching))
             filters = settings.filters
             candidates = stack.enter_context(

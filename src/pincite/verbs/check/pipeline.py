@@ -7,7 +7,7 @@ An error affects only its own passage or reading or, at worst, the statement (`e
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pincite import codec, errors
 from pincite.judgement import confirmation
@@ -15,7 +15,6 @@ from pincite.judgement.confirmation import Outcome, Unjudged, Weighed, Weight
 from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
 from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
-from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.fusion import grouped
 from pincite.settings import CheckSettings, Settings
@@ -48,6 +47,9 @@ from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
 from pincite.verbs.check.speakers import UNKNOWN as UNSAID
 from pincite.verbs.check.speakers import Occasion, speaker_in
+
+if TYPE_CHECKING:
+    from pincite.library.web_pages import WebCandidates
 
 # Passages considered per passage kept: a single long document may fill the first places.
 CROWDED = 4
@@ -335,7 +337,7 @@ class WindowFinder:
 class SearchedWeb:
     """Pages found by a search engine. A page that cannot be read is not evidence."""
 
-    candidates: WebCandidates
+    candidates: "WebCandidates"
     exclusions: Exclusions
     check: CheckSettings
     languages: frozenset[str] | None = None  # that the judge reads; None: unknown

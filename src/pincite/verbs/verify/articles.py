@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pincite.errors import ConfigError, FetchError, FetchingIsOff, InputError
-from pincite.library import web_pages
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
 from pincite.types import Article
@@ -128,7 +127,9 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
         require_online(settings, text, address.site)
     else:
         require_online(settings, "that article", address.site, f"No file is called {text!r}. ")
-    with web_pages.open_web(settings.web) as web:
+    from pincite.library.web_pages import open_web
+
+    with open_web(settings.web) as web:
         try:
             page = fetch_page(api_of(address.site, web, settings, report), address)
         except WikiError as error:

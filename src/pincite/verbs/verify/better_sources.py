@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pincite import errors
 from pincite.judgement import decide
@@ -15,7 +16,6 @@ from pincite.judgement.findings import atoms, missing_atoms
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.private_copies import citation_keys, document_keys
-from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, fusion
 from pincite.retrieval.pinpoint import place_of
@@ -39,6 +39,9 @@ from pincite.types import (
 )
 from pincite.verbs.verify.report import addresses
 
+if TYPE_CHECKING:
+    from pincite.library.web_pages import WebCandidates
+
 # Probability of support from which a page is shown as a better source. Of twelve that reached only
 # `decide.THRESHOLD`, eight were wrong.
 SUGGESTED_FROM = 0.4
@@ -60,7 +63,7 @@ class BetterSources:
     threshold: float = decide.THRESHOLD
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # also finds excluded pages, so that they can be listed
-    online: WebCandidates | None = None  # used if a claim's own sources fail it
+    online: "WebCandidates | None" = None  # used if a claim's own sources fail it
 
     def add_to(self, finding: Finding, written: str | None) -> Finding:
         """Add suggestions to a finding. `written`: date of the article."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pincite import errors, runtime
 from pincite.corpus.protocol import Corpora
@@ -16,12 +17,11 @@ from pincite.documents.collection import Problem, open_sources
 from pincite.judgement.findings import flag_precisions, rank_findings
 from pincite.library import private_copies
 from pincite.library.exclusions import Exclusions, chosen_list
-from pincite.library.web_pages import WebCandidates, web_candidates, web_pages
-from pincite.llm.judge import notes_of
+from pincite.llm.calls import notes_of
 from pincite.models.verifier import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
-from pincite.references import catalogue, online, outcomes
+from pincite.references import catalogue, outcomes
 from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
 from pincite.settings import POLITENESS, Settings, public_settings
@@ -41,10 +41,13 @@ from pincite.verbs.verify.cited_copies import CitedCopies, corpus_copies
 from pincite.verbs.verify.estimate import Estimate, estimate_article
 from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
 from pincite.verbs.verify.report import Report, could_not_be_checked, coverage_of
-from pincite.web.sources import FetchStep
 from pincite.wiki.article import PageText, parse_page
 from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
+
+if TYPE_CHECKING:
+    from pincite.library.web_pages import WebCandidates
+    from pincite.web.sources import FetchStep
 
 # Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | {
@@ -228,7 +231,7 @@ class Run:
 def _better_sources(
     settings: Settings,
     stored: Corpora | None,
-    online: WebCandidates | None,
+    online: "WebCandidates | None",
     verifier: Verifier,
     exclusions: Exclusions,
 ) -> BetterSources | None:
@@ -258,7 +261,7 @@ def verifying(
     *,
     keep: bool = True,
     own_copies: bool = False,
-    fetching: Callable[[FetchStep], None] = lambda step: None,
+    fetching: "Callable[[FetchStep], None]" = lambda step: None,
 ) -> Iterator[Run]:
     """Build a `verify` pipeline and close it afterwards.
 
@@ -275,14 +278,24 @@ def verifying(
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.open_corpora(settings, corpus)) if corpus else None
+        stored = None
+        if corpus:
+            from pincite.corpora import open_corpora
+
+            stored = stack.enter_context(open_corpora(settings, corpus))
         files = sources if isinstance(sources, ArticleFiles) else None
         pages = files.sources if files else None
         if sources and not isinstance(sources, ArticleFiles):
             pages = open_sources(*sources)
-        web, services = None, list[Lookup]()
+        web, searched, services = None, None, list[Lookup]()
         if settings.web.online:
+            from pincite.library.web_pages import web_candidates, web_pages
+            from pincite.references import online
+
             web = stack.enter_context(web_pages(settings.web, fetching))
+            filters = settings.filters.chosen
+            found = web_candidates(settings.web, web, settings.language, filters)
+            searched = stack.enter_context(found)
             services = stack.enter_context(online.opened(settings.references, settings.web))
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
@@ -294,8 +307,6 @@ def verifying(
             [find for find in (own, files) if find],
             corpus_copies(stored) if stored else lambda citation: None,
         )
-        candidates = web_candidates(settings.web, web, settings.language, settings.filters.chosen)
-        searched = stack.enter_context(candidates)
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=copies,
@@ -363,7 +374,7 @@ def verifying_one(
     corpus: runtime.Places | None,
     sources: Sequence[Path],
     *,
-    fetching: Callable[[FetchStep], None],
+    fetching: "Callable[[FetchStep], None]",
     reading: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Run]:
     """As `verifying`, for one article: in its language, with the files of its sources.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pincite.corpus.protocol import Corpora
 from pincite.documents.collection import variants
@@ -27,7 +27,9 @@ from pincite.types import (
     own_digest,
 )
 from pincite.verbs.verify.report import addresses
-from pincite.web.sources import WebPages
+
+if TYPE_CHECKING:
+    from pincite.web.sources import WebPages
 
 # `url-status` values of pages that no longer hold what was cited (Help:Citation Style 1). Their
 # archived copy is read first. Pages with a new owner are never opened.
@@ -53,7 +55,7 @@ class CitedCopies:
     """The copies available to a run: `given`, `stored`, `in_corpus`, then `web` if enabled."""
 
     stored: SourceOf | None = None
-    web: WebPages | None = None
+    web: "WebPages | None" = None
     # Each returns a file that the user supplied for a citation, or why it cannot be read; or None.
     given: Sequence[Callable[[Citation], Document | Unchecked | None]] = ()
     in_corpus: Callable[[Citation], Document | None] = lambda citation: None
@@ -192,7 +194,7 @@ class CitedCopies:
             return Unchecked(url, Reason.NOT_SUPPLIED, "none was given")
         return self.stored(url)
 
-    def _read_web(self, web: WebPages, url: str, citation: Citation) -> CitedSource:
+    def _read_web(self, web: "WebPages", url: str, citation: Citation) -> CitedSource:
         snapshot = snapshot_at(url, self._archive_hosts)
         if snapshot:
             return self._read_snapshot(web, snapshot, citation, CopyKind.ARCHIVED)
@@ -206,7 +208,7 @@ class CitedCopies:
         return CitedSource(page.source, Copy(CopyKind.ARCHIVED, url, date))
 
     def _read_snapshot(
-        self, web: WebPages, snapshot: Snapshot, citation: Citation, kind: CopyKind
+        self, web: "WebPages", snapshot: Snapshot, citation: Citation, kind: CopyKind
     ) -> CitedSource:
         """Read an archived copy. A redirect that leaves the archive counts as no copy."""
         page = web.get(_raw_url(snapshot, citation))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pincite.llm.calls import tokens_of
-from pincite.llm.judge import REPLY_TOKENS
 from pincite.models.weights import served
 from pincite.report.cells import n_of
 from pincite.retrieval import cascade
@@ -37,7 +36,7 @@ TRIED = 3  # pairs, judged twice because the first time warms up; half a second 
 # clauses are judged as well: the demo's article (short pages) has 304, and 200 were judged.
 OF_THE_PAIRS = Seconds(0.5, 1.5)
 UNKNOWN_TOKENS = 1_000_000  # of a source not fetched yet: it fills its share of the prompt
-OTHER_TOKENS = 500 + REPLY_TOKENS  # of the prompt without the sources, and of the reply
+PROMPT_TOKENS = 500  # without the sources
 
 SHORT = 10.0  # seconds; too short to mention
 EXAMINATION = "24 to 192 short questions, about 700 tokens each"
@@ -132,6 +131,8 @@ def _opinion_tokens(
     article: Article, sources: Mapping[str, Document | Unchecked], most_of_sources: int
 ) -> list[int]:
     """Return the tokens of a second opinion on each claim that has a source."""
+    from pincite.llm.judge import REPLY_TOKENS
+
     tokens = []
     for claim in article.claims:
         cited = [sources[url] for url in map(_address, claim.citations) if url in sources]
@@ -140,7 +141,7 @@ def _opinion_tokens(
             for source in cited
         ]
         if sizes:
-            tokens.append(min(most_of_sources, sum(sizes)) + OTHER_TOKENS)
+            tokens.append(min(most_of_sources, sum(sizes)) + PROMPT_TOKENS + REPLY_TOKENS)
     return tokens
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pincite import errors
 from pincite.documents.text import code_of
@@ -31,7 +31,6 @@ from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
 from pincite.llm.calls import Calls, run_concurrently
-from pincite.llm.judge import Examiner, Judge
 from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
@@ -69,6 +68,9 @@ from pincite.types import (
 )
 from pincite.verbs.verify.better_sources import BetterSources
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
+
+if TYPE_CHECKING:
+    from pincite.llm.judge import Examiner, Judge
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
@@ -464,7 +466,7 @@ class VerifyPipeline:
 class SecondOpinion:
     """Asks an examined language model about findings; `decide` makes one verdict of both."""
 
-    examiner: Examiner
+    examiner: "Examiner"
     copies: CitedCopies
     most: int | None = 100  # findings to ask about; None: all
     at_once: int = 4
@@ -504,7 +506,7 @@ class SecondOpinion:
         calls = [partial(self._opinion, judge, one, article.timestamp) for one in findings]
         return run_concurrently(calls, self.at_once, self.calls, progress)
 
-    def _opinion(self, judge: Judge, finding: Finding, written: str | None) -> Opinion | Failed:
+    def _opinion(self, judge: "Judge", finding: Finding, written: str | None) -> Opinion | Failed:
         def ask() -> Opinion | Failed:
             sources = self._sources(finding, written)
             if not sources:

@@ -1,0 +1,126 @@
+"""Opens the corpora of a run: names them, and finds the encoder that built each."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from pincite.corpus import engines
+from pincite.corpus.generation import NO_ENCODER
+from pincite.corpus.protocol import Address, Corpora, Corpus
+from pincite.errors import ConfigError, MissingModel
+from pincite.models import weights
+from pincite.protocols import Encoder
+from pincite.references import catalogue
+from pincite.runtime import Place, Places, encoder, served_encoder
+from pincite.settings import Settings
+
+_NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
+
+
+@contextmanager
+def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
+    """Open these corpora and close them afterwards; those already open stay open.
+
+    Raises:
+        ConfigError: two have the same name, or one is given twice.
+        CorpusError, StaleCorpus, MissingModel
+    """
+    places = name_corpora(corpora)
+    encoders: dict[str, Encoder] = {}
+    with ExitStack() as stack:
+        found: dict[str, Corpus] = {}
+        for name, place in places.items():
+            if not isinstance(place, Path | str):
+                found[name] = place
+                continue
+            chosen = encoder_name(settings, place, several=len(places) > 1)
+            if chosen not in encoders:
+                encoders[chosen] = encoder(settings, chosen)
+            found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
+        works = stack.enter_context(catalogue.of_user())
+        yield Corpora(found) if works is None else Corpora(found, works.marked)
+
+
+def name_corpora(corpora: Places) -> dict[str, Place]:
+    """Name each corpus: as given, else after its folder, numbered if two have the same name.
+
+    Raises:
+        ConfigError: two have the same name, one is given twice, or there is none.
+    """
+    if isinstance(corpora, Mapping):
+        given: list[tuple[str, Place]] = list(corpora.items())
+    elif isinstance(corpora, Sequence) and not isinstance(corpora, str):
+        given = [_with_name(place) for place in corpora]
+    else:
+        given = [_with_name(corpora)]
+    if not given:
+        raise ConfigError("No corpus was given. Expected at least one folder or address.")
+    chosen = [name for name, _ in given if name]
+    found: dict[str, Place] = {}
+    for name, place in given:
+        own = engines.name_of(place) if isinstance(place, Path | str) else place.name
+        if any(_is_same(place, other) for other in found.values()):
+            raise ConfigError(f"The corpus {own!r} is given twice.")
+        if name and chosen.count(name) > 1:
+            raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
+        numbered = (own, *(f"{own} ({number})" for number in range(2, len(given) + 2)))
+        unused = (each for each in numbered if each not in (*found, *chosen))
+        found[name or next(unused)] = place
+    return found
+
+
+def _with_name(place: Place) -> tuple[str, Place]:
+    match = _NAMED.fullmatch(str(place)) if isinstance(place, Path | str) else None
+    if match is None or (isinstance(place, Path) and place.exists()):
+        return "", place
+    return " ".join(match[1].split()), engines.address(match[2])
+
+
+def _is_same(one: Place, other: Place) -> bool:
+    if not isinstance(one, Path | str) or not isinstance(other, Path | str):
+        return one is other
+    a, b = engines.address(one), engines.address(other)
+    return a.resolve() == b.resolve() if isinstance(a, Path) and isinstance(b, Path) else a == b
+
+
+def encoder_name(settings: Settings, place: Address, *, several: bool = False) -> str:
+    """Name the encoder that built the corpus, if the settings or the package have it.
+
+    Otherwise return the settings' first: opening the corpus with it raises the right error.
+    """
+    models = settings.models
+    names = [models.encoder, *models.encoders, weights.MULTILINGUAL]
+    if several:
+        names.append(weights.ENCODER)
+    wanted = engines.encoder_of(place)
+    for name in dict.fromkeys(names):
+        with contextlib.suppress(MissingModel):
+            if served := weights.served(name):
+                built_by = served_encoder(settings.embeddings, served).fingerprint
+            else:
+                built_by = weights.fingerprint(weights.locate(name))
+            if built_by == wanted:
+                return name
+    return models.encoder
+
+
+def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | None:
+    """Load the encoder for a copy of a corpus: the original's, unless another is `chosen`.
+
+    Raises:
+        ConfigError: the settings do not have it.
+        CorpusError, MissingModel
+    """
+    wanted = engines.encoder_of(place)
+    if not chosen and wanted == NO_ENCODER:
+        return None
+    name = settings.models.encoder if chosen else encoder_name(settings, place, several=True)
+    found = encoder(settings, name)
+    if not chosen and found.fingerprint != wanted:
+        raise ConfigError(
+            f"{place} was built with the encoder {wanted}, which is not among those in the "
+            "settings. Give it with --encoder, or rebuild the corpus with another one."
+        )
+    return found
