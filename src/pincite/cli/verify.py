@@ -20,7 +20,6 @@ from rich.console import Console
 from pincite import codec, errors
 from pincite.cli import options
 from pincite.errors import usable
-from pincite.library import web_pages
 from pincite.models import weights
 from pincite.report.cells import one_line
 from pincite.settings import Settings
@@ -330,7 +329,9 @@ class Batch:
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
-        with web_pages.open_web(self.settings.web) as web, options.progress(self.quiet) as display:
+        from pincite.library.web_pages import open_web
+
+        with open_web(self.settings.web) as web, options.progress(self.quiet) as display:
             wikis = articles.Wikis(web, self.settings, partial(options.say, quiet=self.quiet))
             places = self._list_places(wikis, titles, category)
             with (
