@@ -6,11 +6,12 @@ FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE NOTICE constraints.txt ./
 COPY src ./src
+COPY plugins/pincite-evidenceseeker ./plugins/pincite-evidenceseeker
 COPY plugins/pincite-server ./plugins/pincite-server
 COPY plugins/pincite-study ./plugins/pincite-study
 RUN python -m venv /opt/pincite \
     && /opt/pincite/bin/pip install --no-cache-dir -c constraints.txt \
-        . ./plugins/pincite-server ./plugins/pincite-study
+        . ./plugins/pincite-evidenceseeker ./plugins/pincite-server ./plugins/pincite-study
 
 FROM python:3.11-slim-bookworm
 # What deploy/backup.sh (here pincite-backup) calls. PostgreSQL's tools have to be of the server's

@@ -18,11 +18,11 @@ BENCH := .venv-bench
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-$(STAMP): pyproject.toml plugins/pincite-lab/pyproject.toml plugins/pincite-server/pyproject.toml constraints.txt
+$(STAMP): pyproject.toml plugins/pincite-evidenceseeker/pyproject.toml plugins/pincite-lab/pyproject.toml plugins/pincite-server/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . -e plugins/pincite-lab -e plugins/pincite-server --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e . -e plugins/pincite-evidenceseeker -e plugins/pincite-lab -e plugins/pincite-server --group dev
 	@touch $@
 
 # Apart from the rest, which the demo needs too: torch for training, and a real chat server. Its model

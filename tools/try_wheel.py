@@ -22,11 +22,9 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 LIMIT_MB = 95  # PyPI takes files up to 100 MB
 MISSING = 6  # exit code
 BRINGS = {
-    "serve": "pincite-server",
-    "worker": "pincite-server",
-    "server check": "pincite-server",
-    "eval scifact nowhere": "pincite-lab",
-    "train verifier nowhere": "pincite-lab",
+    **dict.fromkeys(("serve", "worker", "server check"), "pincite-server"),
+    **dict.fromkeys(("eval scifact nowhere", "train verifier nowhere"), "pincite-lab"),
+    "config import nowhere": "pincite-evidenceseeker",
 }
 
 

@@ -55,7 +55,7 @@ print(json.dumps(results))
 # What needs an extra by all that is below it.
 NEEDS = dict.fromkeys(("init", "serve", "worker", "server"), "server")
 NEEDS |= dict.fromkeys(("train", "learn", "eval", "calibrate", "wafer"), "lab")
-NEEDS |= {"mcp": "mcp", "study": "study", "watch": "watch"}  # the latter two where installed
+NEEDS |= {"mcp": "mcp", "study": "study", "watch": "watch", "config import": "evidenceseeker"}
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 
 

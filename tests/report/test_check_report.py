@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from support.rows import each_row
 
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, MissingExtra
 from pincite.judgement.confirmation import Outcome
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.report.cells import BARS, REASONS
@@ -130,35 +130,17 @@ def test_a_page_is_accessible() -> None:
     assert len(chips) == page.count('class="chip ')  # a sign and words
 
 
-def test_a_template_written_for_evidence_seeker(tmp_path: Path) -> None:
-    """Its results are objects with enumerations, its numbers are never missing."""
+def test_a_template_of_evidence_seeker_needs_its_plugin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "entry_points", lambda **_: ())
     template = tmp_path / "theirs.tmpl"
-    template.write_text(
-        "{{ evse_result.request }}{% if feedback %} rated{% endif %}\n"
-        "{% for c in claims %}{{ c.uid }} {{ c['statement_type'].value }} "
-        "{{ c.confirmation_level.value }} {{ translation[c.confirmation_level.value] }} "
-        "{{ c.average_confirmation | round(2) }} {{ c.evidential_uncertainty | round(2) }} "
-        "{{ confirmation_level(c.average_confirmation).value }}\n"
-        "{% for d in c.documents %}{{ d.text }} {{ c.confirmation_by_document[d.uid] | round(3) }} "
-        "{{ d.metadata.page_label }}{% for key, value in d.metadata.items() %}"
-        "{{ key }}={{ value }};{% endfor %}\n{% endfor %}{% endfor %}"
-    )
-    report = check_report("A *b*", "https://varde.example/old.pdf")
-    words = {"disconfirmed": "widerlegt"}
-    written = render.to_markdown(report, template, translation=words).replace("\\", "")
-    lines = written.splitlines()
-    assert lines[0] == "A *b*"
-    assert "r5 descriptive disconfirmed widerlegt -0.5 0.0 disconfirmed" in lines
-    assert "r2 descriptive inconclusive_confirmation  nan nan inconclusive_confirmation" in lines
-    item = next(line for line in lines if line.startswith("It says: A *b* And more. 0.9 "))
-    assert "file_name=old.pdf;" in item
-    assert "author=A *b*;" in item
-    assert any(line.startswith("It says: A *b* And more. nan ") for line in lines), "it failed"
-    rated = render.to_markdown(report, template, feedback="negative")
-    assert rated.splitlines()[0].replace("\\", "") == "A *b* rated"
+    template.write_text("{{ evse_result.request }}")
+    with pytest.raises(MissingExtra, match="pincite-evidenceseeker"):
+        render.to_markdown(check_report(), template)
 
 
-@pytest.mark.parametrize("name", ["claims", "claims[0].documents[0].metadata", "evse_result"])
+@pytest.mark.parametrize("name", ["claims", "claims[0].documents[0].metadata"])
 def test_a_template_that_prints_a_table_prints_no_markup(tmp_path: Path, name: str) -> None:
     (tmp_path / "own.md.j2").write_text(f"{{{{ {name} }}}}")
     written = render.to_markdown(check_report("# <b>x</b>"), tmp_path / "own.md.j2")

@@ -85,6 +85,7 @@ def command(
     settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
         templates.parsed(template)
+    render.more_values(template)
     occasion = Occasion(speaker, _iso_date(date, "--date"), place)
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
         statements, occasions = _read_rows(file, occasion)

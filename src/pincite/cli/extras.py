@@ -23,6 +23,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study", "krippendorff", "statsmodels"),
     "watch": ("pincite_watch",),
+    "evidenceseeker": ("pincite_evidenceseeker",),
 }
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,19 +15,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pincite import SILENCED
-from pincite.cli import options
-from pincite.cli.extras import LIBRARIES
+from pincite.cli import arguments, extras, options
 from pincite.errors import MissingModel, install_command
 
 if TYPE_CHECKING:
     from pincite.durable import CacheFile
     from pincite.settings import Settings
 
+GROUP = "pincite.commands.config"  # entry points of subcommands in other distributions
 NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
 MEGABYTE = 1e6
 
 
-@click.group("config")
+class _Config(click.Group):
+    """Finds the commands of plugins."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *entry_points(group=GROUP).names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for point in entry_points(group=GROUP, name=cmd_name):
+            return arguments.with_texts(point.load())
+        if cmd_name == "import":
+            extras.require("evidenceseeker")
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group("config", cls=_Config)
 def config() -> None:
     """Show and import settings.
 
@@ -60,10 +74,10 @@ def show_settings(as_json: bool, config: Path | None) -> None:
         options.print_json(rows)
         return
     notes = "".join(f"\n# {variable} is {state}" for variable, state in secrets.items())
-    click.echo(f"{_toml(values, origins)}{notes}")
+    click.echo(f"{to_toml(values, origins)}{notes}")
 
 
-def _toml(values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+def to_toml(values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     """Format settings as TOML: strings, numbers and lists are as in JSON, except DEL."""
     tables: dict[str, str] = {"": ""}
     for name, value in values.items():
@@ -72,54 +86,6 @@ def _toml(values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
         line = f"{leaf} = {json.dumps(value, ensure_ascii=False)}{comment}\n"
         tables[table] = tables.get(table, f"\n[{table}]\n") + line
     return "".join(tables.values()).lstrip("\n").replace("\x7f", "\\u007f")
-
-
-@config.command("import")
-@click.argument("files", type=options.FilePath, nargs=-1, required=True)
-@click.option("-o", "--output", type=options.OutFile, help="Write to this file. [stdout]")
-@click.option("--prompts", type=options.OutFolder, help="Write the prompts to this folder.")
-@click.option("--force", is_flag=True, help="Overwrite existing files.")
-def import_settings(
-    files: tuple[Path, ...], output: Path | None, prompts: Path | None, force: bool
-) -> None:
-    """Convert EvidenceSeeker's YAML FILES: preprocessing, confirmation, retrieval, application.
-
-    Texts of the pages, examples and terms become files beside the settings.
-    Options without a counterpart are listed with the reason. Keys are never copied: the list says
-    which variable to set instead.
-    """
-    from pincite.settings.evidenceseeker import imported
-
-    result = imported(files)
-    texts: dict[Path, str] = {}
-    if prompts and result.prompts:
-        texts = {prompts / name: text for name, text in result.prompts.items()}
-        where = prompts.resolve()
-        result.values["chat.prompts"] = (
-            os.path.relpath(where, output.resolve().parent) if output else str(where)
-        )
-        result.values |= {"chat.prompt_language": "en", "check.passage_source": False}
-        options.say('chat.prompt_language: "en"; these prompts name the language in English')
-    elif result.prompts:
-        options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
-    pages = dict(result.files)
-    if result.page_texts:
-        pages["texts.toml"] = _toml(result.page_texts, {})
-    if output:
-        texts |= {output.parent / name: text for name, text in pages.items()}
-        result.values |= {f"server.{name}": value for name, value in result.server.items()}
-    elif result.server:
-        options.say("The texts and settings of the server were left out: -o FILE keeps them.")
-    texts[output or Path("-")] = _toml(result.values, {})
-    for path in texts:
-        if str(path) != "-" and path.exists() and not force:
-            raise click.UsageError(f"{path} exists. Choose another name, or add --force.")
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        options.write(text, path)
-        options.say(f"written: {path.resolve()}", str(path) == "-")
-    for note in result.notes:
-        options.say(": ".join(filter(None, note)))
 
 
 @click.command("doctor")
@@ -159,7 +125,7 @@ def doctor() -> None:
     click.echo(f"          usage reports are off: {', '.join(SILENCED)}")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
-    for extra, libraries in LIBRARIES.items():
+    for extra, libraries in extras.LIBRARIES.items():
         if not all(map(find_spec, libraries)):
             click.echo(f"extra     {extra} is not installed: {install_command(extra)}")
     if is_missing:

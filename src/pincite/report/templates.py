@@ -114,12 +114,17 @@ def parsed(place: Path) -> Template:
         lstrip_blocks=trimmed,
     )
     try:
-        with usable(place, "read as a template", ConfigError):
-            return environment.from_string(place.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{place} cannot be read as a template: it is not UTF-8.") from error
+        return environment.from_string(source(place))
     except (TemplateError, RecursionError) as error:
         raise ConfigError(f"{place} cannot be filled in: {error}") from error
+
+
+def source(place: Path) -> str:
+    try:
+        with usable(place, "read as a template", ConfigError):
+            return place.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{place} cannot be read as a template: it is not UTF-8.") from error
 
 
 def _plain(value: object) -> object:

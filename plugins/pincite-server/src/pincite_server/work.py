@@ -11,7 +11,7 @@ from typing import Any
 
 from pincite import codec
 from pincite.corpus.protocol import Address
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, MissingExtra
 from pincite.settings import Settings
 from pincite.types import StatementType
 from pincite.verbs.check import readings
@@ -77,7 +77,7 @@ def _check(
     try:
         if not body.unlogged:
             render.log_checks(report, settings)
-    except ConfigError as error:  # the user gets the result anyway
+    except (ConfigError, MissingExtra) as error:  # the user gets the result anyway
         LOG.warning("not logged: %s", error)
     return Done(report.to_json(), report.complete)
 

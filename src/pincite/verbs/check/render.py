@@ -4,16 +4,18 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from pincite.codec import DIGITS, values_of
 from pincite.documents.text import code_of
+from pincite.errors import MissingExtra, install_command
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import Outcome, Weighed
+from pincite.judgement.confirmation import Weighed
 from pincite.judgement.provenance import SourceKind
 from pincite.library.results import log_result
 from pincite.notes import IN_ENGLISH, Language
@@ -330,30 +332,37 @@ def _work(item: Weighed) -> dict[str, Any]:
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Member(str):
-    """A string that also acts as a member of EvidenceSeeker's enums, with a `.value`."""
-
-    value: str
-
-    def __new__(cls, text: str, value: str) -> "_Member":
-        member = super().__new__(cls, text)
-        member.value = value
-        return member
-
-
-class _Lenient(dict[str, Any]):
+class LenientDict(dict[str, Any]):
     """A table whose missing keys are empty: not every document has a page."""
 
     def __missing__(self, key: str) -> str:
         return ""
 
 
-class _Levels(dict[str, str]):
-    """Our labels by outcome. Calling it with a mean degree returns EvidenceSeeker's level."""
+# Values that EvidenceSeeker's templates name; pincite-evidenceseeker supplies them.
+_EVIDENCESEEKER = re.compile(
+    r"\b(?:average_confirmation|confirmation_by_document|confirmation_level|evidential_uncertainty"
+    r"|evse_result|n_evidence|statement_type|verbalized_confirmation)\b"
+)
+# Entry points: functions that take the values of a check, and the check, and return more values.
+TEMPLATES = "pincite.check_templates"
+_Values = dict[str, Any]
 
-    def __call__(self, doc: float) -> _Member:
-        level = Outcome.BALANCED if math.isnan(doc) else confirmation.level(doc)
-        return _level(level)
+
+def more_values(template: Path | None) -> Callable[[_Values, Check], _Values] | None:
+    """Return what adds EvidenceSeeker's values, if a template names any.
+
+    Raises:
+        ConfigError: the template cannot be read.
+        MissingExtra: the plugin is not installed.
+    """
+    if not template or not _EVIDENCESEEKER.search(templates.source(template)):
+        return None
+    if points := [*entry_points(group=TEMPLATES, name="evidenceseeker")]:
+        found: Callable[[_Values, Check], _Values] = points[0].load()
+        return found
+    command = install_command("evidenceseeker")
+    raise MissingExtra(f"{template} has values of EvidenceSeeker. Install with: {command}")
 
 
 def to_markdown(
@@ -366,14 +375,15 @@ def to_markdown(
 ) -> str:
     """Render all checks, one after another, with a template that a user can replace.
 
-    EvidenceSeeker's templates run unchanged: values use its names and formats. A missing number is
-    NaN. `translation` has texts that a template may refer to. `feedback` is "positive", "negative"
-    or empty.
+    `translation` has texts that a template may refer to. `feedback` is "positive", "negative" or
+    empty.
 
     Raises:
         ConfigError: the template cannot be read or filled in.
+        MissingExtra: as in `more_values`.
     """
-    texts = _Lenient(translation or {})
+    more = more_values(template)
+    texts = LenientDict(translation or {})
 
     def filled(check: Check, number: int) -> str:
         # Footnotes of several statements in one text need distinct marks.
@@ -381,6 +391,8 @@ def to_markdown(
         values = _values(check, report, texts, feedback) | {"prefix": prefix}
         if number < len(report.checks):
             values["advice"] = ""  # once is enough
+        if more:
+            values |= more(values, check)
         return templates.markdown(template, values, shipped=shipped)
 
     return "\n".join(
@@ -397,27 +409,15 @@ def uid_of(statement: str, created: str) -> str:
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _values(
-    check: Check, report: CheckReport, translation: "_Lenient", feedback: str
-) -> dict[str, object]:
-    theirs: dict[str, object] = {
+def _values(check: Check, report: CheckReport, translation: LenientDict, feedback: str) -> _Values:
+    return {
         "statement": check.statement,
         "time": report.created,
+        "uid": uid_of(check.statement, report.created),
         "claims": list(map(_claim, check.results)),
         "feedback": feedback,
         "translation": translation,
         "show_documents": True,
-        "confirmation_level": _Levels({str(o): look.label for o, look in wording.LOOKS.items()}),
-    }
-    uid = uid_of(check.statement, report.created)
-    return {
-        **theirs,
-        "evse_result": {
-            **theirs,
-            "uid": uid,
-            "request": check.statement,
-            "feedback": _Lenient(binary=feedback or None),
-        },
         "failures": values_of(check.failures),
         "interpreted_by": check.interpreted_by,
         "readings_are": wording.interpreted_by(check.interpreted_by),
@@ -429,7 +429,7 @@ def _values(
     }
 
 
-def _claim(result: ReadingResult) -> dict[str, object]:
+def _claim(result: ReadingResult) -> _Values:
     reading, weight = result.reading, result.weight
     documents = [
         _as_document(str(n), item) | {"differs": wording.differs(reading.text, item)}
@@ -444,18 +444,9 @@ def _claim(result: ReadingResult) -> dict[str, object]:
         "summary": result.summary,
         "warning": result.warning,
         "unused": wording.unused_pages(result.unread, result.excluded),
-        "uid": reading.reading_id,
-        "statement_type": _Member(str(reading.kind), str(reading.kind)),
-        "average_confirmation": _number(weight.doc),
-        "evidential_uncertainty": _number(weight.variance),
-        "n_evidence": weight.n_texts,
-        "confirmation_level": _level(weight.outcome),
-        "verbalized_confirmation": result.summary,
         "documents": documents,
         "nearest": nearest,
         "cited": cited or nearest,
-        "confirmation_by_document": {each["uid"]: _number(each["doc"]) for each in documents},
-        "metadata": _Lenient(),
     }
 
 
@@ -482,23 +473,10 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
         "speaker": item.source.speaker,
         "address": address,
         "corpus": item.corpus,
-        "metadata": _Lenient({**known, "file_name": passage.url.rpartition("/")[2], **item.meta}),
+        "metadata": LenientDict(
+            {**known, "file_name": passage.url.rpartition("/")[2], **item.meta}
+        ),
     }
-
-
-def _level(outcome: Outcome) -> _Member:
-    """Return EvidenceSeeker's word for our outcome, such as "strongly_confirmed"."""
-    word = confirmation.seed_level(outcome) or str(outcome)
-    for noun, verb in (("disconfirmation", "disconfirmed"), ("confirmation", "confirmed")):
-        if word.endswith(noun) and not word.startswith("inconclusive"):
-            degree = word.removesuffix(noun).rstrip("_")
-            return _Member(str(outcome), f"{degree}ly_{verb}" if degree else verb)
-    return _Member(str(outcome), word)
-
-
-def _number(value: float | None) -> float:
-    """Return a number for EvidenceSeeker's filters, which round every value."""
-    return math.nan if value is None else value
 
 
 # ── YAML ──────────────────────────────────────────────────────────────────────────────────────────
@@ -562,6 +540,7 @@ def log_checks(report: CheckReport, settings: Settings, feedback: str = "") -> l
 
     Raises:
         ConfigError: a file cannot be written, the template cannot be filled in, or git fails.
+        MissingExtra: as in `more_values`.
     """
     written = list[Path]()
     for check in report.checks if settings.results.folder else ():

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from pincite.documents.archives import LABELS
-from pincite.errors import ConfigError, InputError
+from pincite.errors import ConfigError, InputError, MissingExtra
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Words
 from pincite.library.results import result_in
@@ -68,7 +68,7 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> None:
     site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
     whole_check = item is None and job.kind == "check" and not job.request.get("unlogged")
     if report := parsed(CheckReport, result) if whole_check else None:
-        with suppress(ConfigError):  # the opinion is stored anyway
+        with suppress(ConfigError, MissingExtra):  # the opinion is stored anyway
             render.log_checks(report, site.settings, opinions.THUMBS[label])
 
 

@@ -1,6 +1,6 @@
 """Convert EvidenceSeeker's configuration (0.1.3): YAML files in, settings and notes out.
 
-evidenceseeker.toml maps each option to a setting, or to a note on why there is none. Options are
+configuration.toml maps each option to a setting, or to a note on why there is none. Options are
 those of the preprocessor, the confirmation analyser, the retriever and the demo application. A
 value that may be a secret is never copied or quoted.
 """

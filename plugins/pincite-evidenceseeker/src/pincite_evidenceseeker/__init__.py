@@ -1,0 +1,1 @@
+"""Takes over EvidenceSeeker's settings and templates."""
