@@ -20,7 +20,7 @@ from pincite.types import Span
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask import wording
-from pincite.verbs.ask.report import Answer, AnswerReport, Stance
+from pincite.verbs.ask.report import Answer, AnswerReport
 
 
 def shown(report: AnswerReport, width: int = 100) -> str:
@@ -179,38 +179,8 @@ def test_a_format_that_fails_affects_only_itself(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["json"]
 
 
-# ── Studies ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def with_stances(*sides: bool | None) -> Answer:
-    papers = [samples.reference(n, samples.document(n)) for n in range(1, len(sides) + 1)]
-    stances = [None if side is None else Stance(side, Span(0, 10)) for side in sides]
-    given = [replace(p, stance=s) for p, s in zip(papers, stances, strict=True)]
-    return replace(samples.extract(), references=tuple(given))
-
-
-def test_studies_are_counted_by_side_with_all_that_bear_on_the_question() -> None:
-    said = wording.study_counts(with_stances(True, False, None, True))
-    assert "[1, 4]" in said
-    assert "[2]" in said
-
-
-def test_studies_are_not_counted_where_few_are_clear() -> None:
-    assert wording.study_counts(with_stances(True, None)) == ""
-
-
-def test_counted_studies_are_exported_with_their_sentences() -> None:
-    answer = replace(with_stances(True, False, True), sentences=())
-    report = samples.answer_report(answer)
-    assert len(report.cited_references) == 3
-    quoted = ask_render.COLUMNS.index("quote")
-    assert [row[quoted] for row in ask_render.rows(report)] == [
-        wording.finding(each, answer) for each in answer.references
-    ]
-
-
-def test_a_page_without_whole_texts_has_the_same_counts() -> None:
-    answer = with_stances(True, False, None, True)
+def test_a_page_without_whole_texts_shows_only_passages() -> None:
+    answer = samples.extract()
     first, *others = answer.references
     longer = replace(first.document, text=f"{first.document.text}\nEnd.")
     answer = replace(answer, references=(replace(first, document=longer), *others))
@@ -218,4 +188,3 @@ def test_a_page_without_whole_texts_has_the_same_counts() -> None:
     (shared,) = ask_render.views([answer], only_passages=True)
     assert "End." in str(whole["sentences"])
     assert "End." not in str(shared)
-    assert shared["sides"] == whole["sides"]

@@ -41,7 +41,7 @@ from pincite.verbs.ask.questions import (
     unanswered_terms,
     wanted,
 )
-from pincite.verbs.ask.report import EXTRACT, Reference, Stance
+from pincite.verbs.ask.report import EXTRACT, Reference
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
@@ -276,11 +276,8 @@ class Extractor:
 
     def quotes(
         self, questions: Sequence[str], references: Sequence[Reference]
-    ) -> tuple[list[list[Quotable]], dict[int, Stance], list[Failed]]:
-        """Return up to `sentences` quotes for each question, and why some sources were not read.
-
-        Also returns the stances of the studies if one question is asked, and that is for yes or no.
-        """
+    ) -> tuple[list[list[Quotable]], list[Failed]]:
+        """Return up to `sentences` quotes for each question, and why some sources were not read."""
         best = max((each.relevance for each in references), default=0.0)
         near = [
             source
@@ -301,14 +298,13 @@ class Extractor:
         ]
         texts = [each.text for source in near for each in of_source[source]]
         vectors: Iterable[Any] = self.encoder.encode(texts, "passage") if texts else ()
-        answers, stances = list[list[Quotable]](), dict[int, Stance]()
+        answers = list[list[Quotable]]()
         for question in questions:
             finds, subject = stance.reader(question), stance.subject(question)
-            sided = [
-                with_sides(finds, subject, reference, for_question(question, reference, sentences))
-                for reference, sentences in zip(references, of_source, strict=True)
-            ]
-            candidates = [each for source in near for each in sided[source]]
+            candidates = list[Quotable]()
+            for source in near:
+                fitting = for_question(question, references[source], of_source[source])
+                candidates += with_sides(finds, subject, references[source], fitting)
             read = self._read(question, references, candidates, vectors, failures)
             stated = stating(question, read)
             is_stated = stated is not None and not is_of_degree(question)
@@ -317,10 +313,7 @@ class Extractor:
             if not quotes and self.documents_read:
                 quotes = nearest(stated or read)
             answers.append(quotes)
-            if stated is None and len(questions) == 1:
-                clear = [each for of_one in sided for each in of_one if each.agrees is not None]
-                stances = {each.source: Stance(bool(each.agrees), each.span) for each in clear}
-        return answers, stances, failures
+        return answers, failures
 
     def _confirmed(
         self,

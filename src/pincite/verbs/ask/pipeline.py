@@ -122,7 +122,7 @@ class AskPipeline:
     ) -> Answer:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
         asked = parts_of(silent.question)
-        of_parts, stances, failures = writer.quotes(asked, references)
+        of_parts, failures = writer.quotes(asked, references)
         unanswered = [
             part
             for part, found in zip(asked, of_parts, strict=True)
@@ -132,18 +132,12 @@ class AskPipeline:
         by_span = {(q.source, q.span): q for q in quotes}
         by_span |= {(q.source, q.span): q for q in quotes if not q.is_nearest}
         quotes = list(by_span.values())
-        is_about = partial(extract.on_topic, silent.question)
-        references = [
-            replace(each, stance=stances.get(source) if is_about(each) else None)
-            for source, each in enumerate(references)
-        ]
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
         cited = [references[quote.source].number for quote in quotes]
         _, new = renumbered(references, cited)
-        counted = [each.number for each in references if each.stance]
-        ordered = listed(silent.question, references, [*cited, *counted])
+        ordered = listed(silent.question, references, cited)
         text, sentences = citation_marks.quote_with_marks(
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )

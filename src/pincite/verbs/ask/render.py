@@ -87,7 +87,6 @@ def _view(
         "question": answer.question,
         "by": ask_wording.written_by(answer, say),
         "abstained": answer.abstained_coded,
-        "sides": ask_wording.study_counts(answer, words),
         "incomplete": ask_wording.cautions(answer, say),
         "counts": [
             (n, look.tone, look.sign, look.label)
@@ -186,7 +185,6 @@ def _reference(
             (support.value, ask_wording.places_of(reference, answer.sentences, support))
             for support in (Support.VERBATIM, Support.SUPPORTS, Support.PARTLY, Support.CONTRADICTS)
         ],
-        "finding": ask_wording.finding(reference, answer),
         "is_named": False,
         "text": document.text[:WHOLE] if with_texts else "",
     }
@@ -196,7 +194,7 @@ def _reference(
 
 COLUMNS = [
     *"question sentence_number sentence label references titles dois urls quote why notes".split(),
-    *"abstained warnings counts left_out".split(),
+    *"abstained warnings left_out".split(),
 ]
 Value = str | int | None
 
@@ -206,7 +204,7 @@ def to_csv(report: AnswerReport) -> str:
 
 
 def rows(report: AnswerReport) -> Iterator[list[Value]]:
-    """Yield the values of `COLUMNS`: of each sentence, then of the other studies that are counted.
+    """Yield the values of `COLUMNS` for each sentence.
 
     A question without an answer has one row, with the reason. Each row has what is known of the
     whole answer.
@@ -216,7 +214,6 @@ def rows(report: AnswerReport) -> Iterator[list[Value]]:
             "question": answer.question,
             "abstained": answer.abstained or answer.failure or None,
             "warnings": " | ".join(ask_wording.cautions(answer)),
-            "counts": ask_wording.study_counts(answer),
             "left_out": " | ".join(ask_wording.title_of(each.document) for each in answer.left_out),
         }
         for row in _rows(answer) or [{}]:
@@ -230,31 +227,19 @@ def _rows(answer: Answer) -> list[dict[str, Value]]:
     for number, checked in enumerate(answer.sentences, 1):
         verdicts = checked.verdicts
         quotes = (v.evidence.quoted for v in verdicts if v.evidence)
-        cited = [of_number[v.number] for v in verdicts if v.number in of_number]
+        cited = [of_number[v.number].document for v in verdicts if v.number in of_number]
         found.append(
-            _reference_values(answer, cited)
-            | {
+            {
                 "sentence_number": number,
                 "sentence": checked.sentence.text,
                 "label": ask_wording.LOOKS[checked.standing].label,
                 "references": ", ".join(ask_wording.numbers(checked)),
+                "titles": " | ".join(cells.one_line(each.title) for each in cited),
+                "dois": " | ".join(filter(None, (each.meta.get("doi") for each in cited))),
+                "urls": " | ".join(each.url for each in cited),
                 "quote": " | ".join(filter(None, quotes)),
                 "why": "; ".join(v.why for v in verdicts if v.why),
                 "notes": "; ".join(checked.notes),
             }
         )
-    for each in answer.references:
-        if quote := ask_wording.finding(each, answer):
-            about: dict[str, Value] = {"references": str(each.number), "quote": quote}
-            found.append(_reference_values(answer, [each]) | about)
     return found
-
-
-def _reference_values(answer: Answer, references: Sequence[Reference]) -> dict[str, Value]:
-    documents = [each.document for each in references]
-    values: dict[str, Value] = {
-        "titles": " | ".join(cells.one_line(each.title) for each in documents),
-        "dois": " | ".join(filter(None, (each.meta.get("doi") for each in documents))),
-        "urls": " | ".join(each.url for each in documents),
-    }
-    return values

@@ -11,18 +11,10 @@ from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.notes import Note, texts
 from pincite.protocols import Usage
 from pincite.text.citation_marks import Sentence
-from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, Span, named, written
+from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, named, written
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
-
-
-@dataclass(frozen=True, slots=True)
-class Stance:
-    """Whether a paper finds what is asked, by rules, and the sentence that says so."""
-
-    agrees: Annotated[bool, Doc("whether it finds what is asked; false: it does not")]
-    span: Annotated[Span, Doc("of that sentence in the document's text")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +27,6 @@ class Reference:
     relevance: Annotated[float, Doc("log-odds that it bears on the question")] = 0.0
     # The most useful passages for the question come first.
     passages: tuple[Passage, ...] = field(default=(), metadata=UNWRITTEN)
-    stance: Annotated[Stance | None, Doc("null: not a yes/no question, or not clear")] = None
 
     @property
     @written
@@ -164,11 +155,11 @@ class AnswerReport(codec.JsonReport):
 
     @property
     def cited_references(self) -> list[Reference]:
-        """The references that sentences cite or counts name, once each, in order."""
+        """The references that sentences cite, once each, in order."""
         by_id: dict[str, Reference] = {}
         for answer in self.answers:
             for reference in answer.references:
-                if reference.number in answer.cited or reference.stance:
+                if reference.number in answer.cited:
                     by_id.setdefault(reference.ref_id, reference)
         return list(by_id.values())
 

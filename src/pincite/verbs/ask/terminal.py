@@ -68,8 +68,6 @@ def _answer(answer: Answer) -> list[RenderableType]:
     if by := ask_wording.written_by(answer):
         parts.append(Text(by, style="dim"))
     parts.append(Text())
-    if sides := ask_wording.study_counts(answer):
-        parts.append(Text(f"    {sides}\n", "bold"))
     if answer.abstained:
         text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")
         parts.append(text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default"))
@@ -121,10 +119,7 @@ def _references(answer: Answer) -> list[RenderableType]:
         parts += map(_reference, cited)
     if uncited:
         parts.append(_heading(ask_wording.ALSO_FOUND if cited else ask_wording.CLOSEST))
-        for each in uncited:
-            finding = ask_wording.finding(each, answer)
-            quote = f"\n“{finding}”" if finding else ""
-            parts.append(_row(f"[{each.number}]", _short(each).append(quote, "default")))
+        parts += [_row(f"[{each.number}]", _short(each)) for each in uncited]
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))
         parts += [_row("", _short(reference)) for reference in answer.left_out]

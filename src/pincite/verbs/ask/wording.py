@@ -16,7 +16,6 @@ from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
-from pincite.verbs.ask.stance import subject
 
 LOOKS = {  # those that need attention first
     Standing.FABRICATED: Look("⊘", "reference does not exist", "refuted", "bold red"),
@@ -56,7 +55,6 @@ COPIED = (
     "read the references before you rely on one: this is not medical or other advice."
 )
 ALSO_FOUND, CLOSEST = "Also found, not cited", "Closest documents"
-FEWEST_COUNTED = 2  # studies whose finding is clear
 # Log-odds of the best document: of PubMedQA's, 52 of 57 from 1.5 are the right paper, and 18 of 49
 # from `LEAST_RELEVANCE`.
 CLOSE_MATCH = 1.5
@@ -124,36 +122,6 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
     return cautions
 
 
-def study_counts(answer: Answer, words: Language = IN_ENGLISH) -> str:
-    """Count the studies of the question's subject by what they find; empty if many are unclear.
-
-    "Of 4 studies, 2 found an effect [1, 3] and 1 found no effect [2]; 1 could not be classified."
-    """
-    asked, all_ = subject(answer.question), answer.references
-    yes = [each.number for each in all_ if each.stance and each.stance.agrees]
-    no = [each.number for each in all_ if each.stance and not each.stance.agrees]
-    others = (r.document for r in all_ if not r.stance and r.retraction is not Retraction.YES)
-    n_unclear = sum(asked.is_named(r.text, r.title) and asked.is_compared_in(r) for r in others)
-    n_clear = len(yes) + len(no)
-    if n_clear < max(FEWEST_COUNTED, 2 * n_unclear):
-        return ""
-
-    plural = words.plural
-    effect = plural("%(n)s found an effect", "%(n)s found an effect", len(yes))
-    none = plural("%(n)s found no effect", "%(n)s found no effect", len(no))
-    effect, none = (
-        f"{text % {'n': len(side)}} [{', '.join(map(str, side))}]"
-        for text, side in ((effect, yes), (none, no))
-    )
-    found = words.say("%(effect)s and %(none)s") if yes and no else (effect if yes else none)
-    found %= {"effect": effect, "none": none}
-    given = {"n": n_clear + n_unclear, "found": found, "unclear": n_unclear}
-    if not n_unclear:
-        return words.say("Of %(n)s studies, %(found)s.") % given
-    text = words.say("Of %(n)s studies, %(found)s; %(unclear)s could not be classified.")
-    return text % given
-
-
 def searched(answer: Answer) -> list[tuple[str, str]]:
     where = answer.searched
     read = n_of(len(where.found), "document")
@@ -171,13 +139,6 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
         ("best match", best),
     ]
     return [(name, one_line(value)) for name, value in known if value]
-
-
-def finding(reference: Reference, answer: Answer) -> str:
-    """Return what a counted study finds, in its words; empty if the answer quotes it."""
-    if reference.stance is None or reference.number in answer.cited:
-        return ""
-    return one_line(reference.stance.span.of(reference.document.text))
 
 
 def numbers(checked: Checked) -> list[str]:
@@ -263,10 +224,10 @@ def places_of(reference: Reference, sentences: Sequence[Checked], support: Suppo
 
 
 def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]:
-    """Separate the references that sentences cite or counts name from the others."""
+    """Separate the references that sentences cite from the others."""
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     numbers = answer.cited
-    cited = [each for each in ordered if each.number in numbers or each.stance]
+    cited = [each for each in ordered if each.number in numbers]
     return cited, [each for each in ordered if each not in cited]
 
 
