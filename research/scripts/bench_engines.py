@@ -1,6 +1,6 @@
 """One collection in two corpora: time of a search, agreement of the rankings, evidence found.
 
-    python research/scripts/bench_engines.py wafer-like/ kb/ milvus://localhost:19530/kb --n 100
+    python research/scripts/bench_engines.py wafer-like/ kb/ postgresql://localhost/bench/kb --n 100
 
 Of the first `--n` dev claims whose evidence is marked. The first corpus is what the others are
 compared with; a claim's query is the one that `verify` asks, 100 passages deep.

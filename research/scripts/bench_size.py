@@ -1,9 +1,9 @@
 """How an engine fares at size: loading many passages, then searching them beside another engine.
 
     python research/scripts/bench_size.py fill corpus.jsonl.gz kb/ --passages 200000
-    python research/scripts/bench_size.py fill corpus.jsonl.gz milvus://127.0.0.1:19530/kb --passages 200000 \\
-        --server PID --data /tmp/milvus
-    python research/scripts/bench_size.py search corpus.jsonl.gz kb/ milvus://127.0.0.1:19530/kb --n 40
+    python research/scripts/bench_size.py fill corpus.jsonl.gz postgresql://127.0.0.1/bench/kb --passages 200000 \\
+        --server PID --data /tmp/postgres
+    python research/scripts/bench_size.py search corpus.jsonl.gz kb/ postgresql://127.0.0.1/bench/kb --n 40
 
 The documents of the file come again and again, each time at other addresses and with a tenth of
 their words drawn anew; vectors are hashed bags of words of 384 numbers, not the encoder's.

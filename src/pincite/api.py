@@ -314,7 +314,7 @@ def open_corpus(
     It is a context manager; without `with`, close it.
 
     Args:
-        path: its folder, or an address like `milvus://localhost:19530/name`.
+        path: its folder, or an address like `postgresql://localhost/database/name`.
         write: whether documents can be added; the corpus is created if there is none. Only one
             process can write at a time.
         settings: determine the encoder; None: this machine's settings.

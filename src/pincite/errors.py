@@ -85,9 +85,8 @@ class MissingExtra(PinciteError, ImportError):
 
 # The distributions that bring these extras: a whole one each, or an extra of pincite-cluster.
 _WHOLE = ("evidenceseeker", "lab", "multilingual", "server", "study", "watch")
-PLUGINS = {name: f"pincite-{name}" for name in _WHOLE} | dict.fromkeys(
-    ("milvus", "postgres", "ray"), "pincite-cluster"
-)
+PLUGINS = {name: f"pincite-{name}" for name in _WHOLE}
+PLUGINS |= dict.fromkeys(("postgres", "ray"), "pincite-cluster")
 
 
 def install_command(extra: str = "", *, repair: bool = False) -> str:

@@ -217,13 +217,13 @@ def test_a_path_in_a_file_is_relative_to_that_file(
     place = tmp_path / "elsewhere"
     place.mkdir()
     file = place / "pincite.toml"
-    corpora = '["kb", "Papers=kb 2", "Own=/kb", "~/kb", "milvus://h/kb"]'
+    corpora = '["kb", "Papers=kb 2", "Own=/kb", "~/kb", "postgresql://h/db/kb"]'
     file.write_text(f'results.folder = "log"\ncheck.template = ""\nlibrary.corpora = {corpora}')
     found = load({}, Path("elsewhere/pincite.toml"))
     assert found.results.folder == str(place / "log")
     assert found.check.template == ""
     assert found.library.corpora == (
-        *(str(place / "kb"), f"Papers={place / 'kb 2'}", "Own=/kb", "~/kb", "milvus://h/kb"),
+        *(str(place / "kb"), f"Papers={place / 'kb 2'}", "Own=/kb", "~/kb", "postgresql://h/db/kb"),
     )
     monkeypatch.setenv("PINCITE_CHECK_TEMPLATE", "t.md")
     other = load({"results_folder": "log"}, file)

@@ -1,7 +1,4 @@
-"""A corpus in a database keeps the laws of all corpora, through kills of its client and its server.
-
-For Milvus runs against `MILVUS_URI` (http://host:port) if it is set, else a Milvus-lite of its own.
-"""
+"""A corpus in PostgreSQL keeps the laws of all corpora, through kills of its client and server."""
 
 import os
 import random
@@ -13,13 +10,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 from uuid import uuid4
 
 import engine_writer as writing
 import pytest
 from click.testing import CliRunner
-from servers import Milvus, PostgreSQL, started
+from servers import PostgreSQL, started
 from support.laws import FakeEncoder, check_corpus
 
 from pincite.cli import cli
@@ -29,24 +25,22 @@ from pincite.corpus.package import copy
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.types import Document
-from pincite_cluster.milvus.client import INDEXES
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-Server: TypeAlias = Milvus | PostgreSQL
 WRITER = Path(__file__).with_name("engine_writer.py")
+OVERLAP = {"dense": 0.99, "lexical": 0.95, "hybrid": 0.95}  # with a folder's ten best, at least
+KILLED_AT = (1, 2, 3, 4, 5, 6, 9, 10, 12, 14, 15, 17, 18, 23, 36)  # of a writer's changes
 PATHS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # it imports the tests' fakes
 
 
-@pytest.fixture(scope="module", params=["milvus", "postgresql"])
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    with started(request.param, tmp_path_factory.mktemp("server")) as found:
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgreSQL]:
+    with started() as found:
         yield found
 
 
 @pytest.fixture
-def address(server: Server) -> str:
+def address(server: PostgreSQL) -> str:
     return f"{server.base}/t{uuid4().hex[:12]}"
 
 
@@ -63,7 +57,7 @@ def test_laws(address: str) -> None:
 
 
 def test_same_documents_have_the_embedded_engines_digest_and_ranking(
-    server: Server, address: str, tmp_path: Path
+    address: str, tmp_path: Path
 ) -> None:
     chance = random.Random(0)
     words = [f"word{n}" for n in range(300)]
@@ -80,7 +74,7 @@ def test_same_documents_have_the_embedded_engines_digest_and_ranking(
         for corpus in (there, here):
             corpus.add(documents)
         assert there.manifest()["digest"] == here.manifest()["digest"]
-        for way, least in server.overlap.items():
+        for way, least in OVERLAP.items():
             runs = [c.by(way).retrieve(queries, 10) for c in (there, here)]  # type: ignore[arg-type]
             ids = [[{h.passage.passage_id for h in hits} for hits in run] for run in runs]
             overlap = [len(a & b) / 10 for a, b in zip(*ids, strict=True)]
@@ -107,7 +101,7 @@ def test_other_encoder_is_refused(address: str) -> None:
 
 
 def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str) -> None:
-    with pytest.raises(CorpusError, match=r"pincite corpus add (milvus|postgresql):"):
+    with pytest.raises(CorpusError, match=r"pincite corpus add postgresql:"):
         engines.open(address, None)
     engines.create(address, FakeEncoder()).close()
     with engines.open(address, FakeEncoder()) as corpus:
@@ -117,12 +111,10 @@ def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str
             corpus.delete(["https://example.org/0"])
 
 
-@pytest.mark.parametrize("address", ["milvus://127.0.0.1:9/kb", "postgresql://127.0.0.1:9/db/kb"])
-def test_server_that_is_off(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for secret in ("PGPASSWORD", "PINCITE_MILVUS_TOKEN"):
-        monkeypatch.setenv(secret, "p1anted")
-    with pytest.raises(CorpusError, match=r" running at \S*127\.0\.0\.1:9") as raised:
-        engines.open(address, None)
+def test_server_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGPASSWORD", "p1anted")
+    with pytest.raises(CorpusError, match=r" running at 127\.0\.0\.1:9") as raised:
+        engines.open("postgresql://127.0.0.1:9/db/kb", None)
     assert "p1anted" not in str(raised.value)
 
 
@@ -189,44 +181,19 @@ def test_killed_rebuild_leaves_the_corpus_and_is_swept(address: str) -> None:
         assert corpus.get([page.url for page in pages(3)]) == pages(3)
 
 
-def test_index_is_a_part_of_the_address(server: Server, address: str) -> None:
-    if not isinstance(server, Milvus):
-        with pytest.raises(ConfigError):
-            engines.engine(address).rebuild(address, FakeEncoder(), lambda n, of: None, "ivf")
-        return
-    with pytest.raises(ConfigError, match=r"index=hnsw\|ivf_rabitq\|diskann"):
-        engines.create(f"{address}?index=flat", None)
-    with pytest.raises(ConfigError, match=r"\?index="):
-        engines.engine(address).rebuild(address, FakeEncoder(), lambda n, of: None, "hnsw")
-    if server.is_ours:
-        with pytest.raises(ConfigError, match="'diskann'"):
-            engines.create(f"{address}?index=diskann", FakeEncoder())
-        return
-    for kind in INDEXES:  # only a real Milvus has them all
-        with engines.create(f"{address}_{kind}?index={kind}", FakeEncoder()) as corpus:
-            corpus.add(pages(300))
-            hits = corpus.dense().retrieve(["otter3 swims"], 10)[0]
-            assert hits[0].passage.title == "Page 3"
+def test_another_index_than_hnsw_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError):
+        engines.engine(address).rebuild(address, FakeEncoder(), lambda n, of: None, "ivf")
 
 
-def test_a_collection_of_others_is_left_alone(server: Server, address: str) -> None:
-    base, _, name = address.rpartition("/")
-    if isinstance(server, Milvus):
-        import pymilvus
-
-        client = pymilvus.MilvusClient(uri=base.replace("milvus://", "http://"))
-        client.create_collection(name, dimension=4)
-    else:
-        server.run(f"CREATE SCHEMA {name}; CREATE TABLE {name}.passages (id int)")
+def test_a_schema_of_others_is_left_alone(server: PostgreSQL, address: str) -> None:
+    name = address.rpartition("/")[2]
+    server.run(f"CREATE SCHEMA {name}; CREATE TABLE {name}.passages (id int)")
     with pytest.raises(CorpusError, match=address):
         engines.open(address, None)
     with pytest.raises(CorpusError, match=address):
         engines.create(address, None)
-    if isinstance(server, Milvus):
-        assert client.has_collection(name)
-        client.close()
-    else:
-        server.run(f"SELECT * FROM {name}.passages")
+    server.run(f"SELECT * FROM {name}.passages")
 
 
 def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,9 +233,7 @@ def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
-def test_a_run_connects_only_to_its_server(server: Server, address: str, tmp_path: Path) -> None:
-    if not server.is_ours:
-        pytest.skip("the server may be anywhere")
+def test_a_run_connects_only_to_its_server(address: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The bridge opened in 1911.")
     calls = tmp_path / "calls"
     strace = ["strace", *"-f -qq -e trace=connect,sendto -o".split(), str(calls)]
@@ -315,9 +280,9 @@ def check_undisturbed(address: str) -> None:
     assert engine.verify(address, repair=False, tell=lambda *told: None) == []
 
 
-def test_killed_client(server: Server, address: str, tmp_path: Path) -> None:
+def test_killed_client(address: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    for last in server.killed_at:  # of a process's changes
+    for last in KILLED_AT:
         killed = subprocess.run(
             [sys.executable, WRITER, address, log, str(last)], env=PATHS, check=False
         )
@@ -328,10 +293,8 @@ def test_killed_client(server: Server, address: str, tmp_path: Path) -> None:
 
 
 def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batches(
-    server: Server, address: str, tmp_path: Path
+    address: str, tmp_path: Path
 ) -> None:
-    if isinstance(server, Milvus):
-        pytest.skip("Milvus takes several writers, but not of the same documents")
     with engines.create(address, FakeEncoder()) as corpus:
         writers = [
             subprocess.Popen([sys.executable, WRITER, address, tmp_path / name], env=PATHS)
@@ -348,9 +311,7 @@ def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batc
     check_undisturbed(address)
 
 
-def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:
-    if not server.is_ours:
-        pytest.skip("the server is not ours to kill")
+def test_killed_server(server: PostgreSQL, address: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
     with subprocess.Popen([sys.executable, WRITER, address, log], env=PATHS) as writer:

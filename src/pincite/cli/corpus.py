@@ -45,8 +45,7 @@ _PASSED_OVER = {"title_only": "records without an abstract or a text"}
 def command() -> None:
     """A corpus: documents, a word index and a vector index.
 
-    It is a FOLDER, or an address in a database. pincite-cluster[milvus] has milvus://HOST:PORT/NAME,
-    milvuss:// with TLS; the token is read from PINCITE_MILVUS_TOKEN. pincite-cluster[postgres] has
+    It is a FOLDER, or an address in a database. pincite-cluster[postgres] has
     postgresql://USER@HOST:PORT/DATABASE/NAME; the password is read from PGPASSFILE.
     """
 
@@ -329,8 +328,8 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
     """Copy the corpus FROM into the corpus TO, which is created if it does not exist.
 
     \b
-    pincite corpus copy kb/ milvus://localhost:19530/kb
-    pincite corpus copy milvus://localhost:19530/kb other/
+    pincite corpus copy kb/ postgresql://localhost/facts/kb
+    pincite corpus copy postgresql://localhost/facts/kb other/
 
     Vectors are copied too, so nothing is encoded again unless --encoder names another encoder. Run
     the same command again to continue an interrupted copy.

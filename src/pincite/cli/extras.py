@@ -18,7 +18,6 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "train": ("onnx", "safetensors", "torch", "transformers"),
     "ocr": ("PIL", "rapidocr"),
     "ray": ("pincite_cluster", "ray"),
-    "milvus": ("pincite_cluster", "pymilvus"),
     "postgres": ("pincite_cluster", "psycopg"),
     "multilingual": ("pincite_multilingual", "sentencepiece"),
     "study": ("pincite_study", "krippendorff", "statsmodels"),

@@ -36,7 +36,7 @@ STOPPED = 130  # as after Ctrl-C
 
 
 def address(value: Path | str) -> Path | str:
-    """Return a path, or an address such as `milvus://host:19530/name` or `s3://bucket/pages/`."""
+    """Return a path, or an address such as `postgresql://host/database/name` or `s3://bucket/pages/`."""
     return value if isinstance(value, Path) or "://" in value else Path(value)
 
 

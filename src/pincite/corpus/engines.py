@@ -1,7 +1,7 @@
 """Open or create a corpus by address: a folder is embedded, `scheme://…` needs another engine.
 
 Packages provide an engine through an entry point of the group `pincite.corpora`, whose name is the
-scheme and which loads a `protocol.Engine`. `pincite-cluster` has `milvus://` and `postgresql://`.
+scheme and which loads a `protocol.Engine`. `pincite-cluster` has `postgresql://`.
 
 One process writes an embedded corpus; any number read meanwhile and see each batch at their next
 call (by words a little later during `indexing_behind`). The next process that opens it repairs what
@@ -392,7 +392,7 @@ ENGINE = Folders()
 GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
 # scheme → the extra with its engine
-_EXTRAS = {"milvus": "milvus", "milvuss": "milvus", "postgresql": "postgres"}
+_EXTRAS = {"postgresql": "postgres"}
 # A password may have a slash in it. The name of a PostgreSQL user is no secret.
 _SECRET = re.compile(r"//[^?]*@")
 _USER = re.compile(r"postgresql://[^/@:?]+@[^@?]*(\?|$)")
@@ -401,10 +401,10 @@ _USER = re.compile(r"postgresql://[^/@:?]+@[^@?]*(\?|$)")
 def address(where: Address) -> Address:
     """An address as engines take it: a folder as a path, all else as text.
 
-    A path that a shell or `Path` made of `milvus://host/name` has lost a slash, and gets it back.
+    A path that a shell or `Path` made of `scheme://host/name` has lost a slash, and gets it back.
 
-    >>> address("milvus://db.example:19530/wafer"), address("kb")
-    ('milvus://db.example:19530/wafer', PosixPath('kb'))
+    >>> address("postgresql://db.example/facts/wafer"), address("kb")
+    ('postgresql://db.example/facts/wafer', PosixPath('kb'))
     """
     match = _SCHEME.fullmatch(str(where))
     if match and not (isinstance(where, Path) and where.exists()):
@@ -415,7 +415,7 @@ def address(where: Address) -> Address:
 def name_of(where: Address) -> str:
     """The corpus's name: the last part of its address.
 
-    >>> name_of("milvus://db.example:19530/wafer?consistency=Bounded")
+    >>> name_of("postgresql://db.example/facts/wafer?sslmode=require")
     'wafer'
     """
     found = address(where)
@@ -467,8 +467,7 @@ def engine(where: Address) -> Engine:
     if _SECRET.search(found) and not _USER.match(found):
         raise ConfigError(
             f"{_SECRET.sub('//…@', found)}: addresses appear in reports and must not contain a "
-            "password. Put Milvus's user:password in PINCITE_MILVUS_TOKEN, and PostgreSQL's "
-            "password in ~/.pgpass, the file that PGPASSFILE names, or PGPASSWORD."
+            "password. PostgreSQL's comes from ~/.pgpass, PGPASSFILE or PGPASSWORD."
         )
     scheme = found.partition(":")[0]
     points = entry_points(group=GROUP)

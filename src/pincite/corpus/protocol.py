@@ -264,7 +264,7 @@ class Catalogue(Protocol):
 class Engine(Protocol):
     """Corpora of one kind, by address. An entry point of the group `pincite.corpora` is one.
 
-    The entry point's name is the scheme of the addresses: `milvus` of `milvus://host:19530/name`.
+    The entry point's name is the scheme of the addresses: `postgresql` of `postgresql://host/database/name`.
     """
 
     def exists(self, address: Address) -> bool:

@@ -1,1 +1,1 @@
-"""Pincite on more than one machine: a corpus in PostgreSQL or Milvus, bulk work on Ray."""
+"""Pincite on more than one machine: a corpus in PostgreSQL, bulk work on Ray."""

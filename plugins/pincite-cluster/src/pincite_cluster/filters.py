@@ -6,23 +6,15 @@ expression. An expression lets through all that a filter accepts, and for compar
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
 from hashlib import blake2b, sha256
-from typing import NamedTuple
 
 from pincite.corpus.store import raw
 from pincite.retrieval.filters import Condition, Facts, Filters, fields_of, forms_of, number_of
 from pincite.text.hosts import host_of
 
-MAX_FACETS = 4_096  # numbers in an array of Milvus
+MAX_FACETS = 4_096  # kept of a document; corpora of format postgres-2 have no more
 _TOO_MANY = 1  # the one facet of a document that has too many: no expression leaves it out
-
-
-class Dialect(NamedTuple):
-    """How a database's language asks for facets and numbers."""
-
-    any_of: Callable[[Sequence[int]], str]  # whether the document has one of these facets
-    number: Callable[[str], str]  # the number under this key
 
 
 def facets_of(facts: Facts) -> list[int]:
@@ -51,24 +43,24 @@ def days_of(published: str | None) -> tuple[int, int]:
     return int(digits.ljust(8, "0")), int(digits.ljust(8, "9"))
 
 
-def expression(filters: Filters, dialect: Dialect) -> str:
+def expression(filters: Filters) -> str:
     """What the database is to leave out before it ranks; empty where nothing is asked."""
 
-    def any_of(what: str, values: Sequence[str]) -> str:
-        return dialect.any_of(sorted({_facet(what, value) for value in values})) if values else ""
+    def one_of(what: str, values: Sequence[str]) -> str:
+        return _any_of({_facet(what, value) for value in values}) if values else ""
 
     asked = [
-        any_of("kind", filters.kinds),
-        any_of("language", filters.languages),
-        any_of("host", filters.domains),
-        f"not ({any_of('host', filters.not_domains)})" if filters.not_domains else "",
+        one_of("kind", filters.kinds),
+        one_of("language", filters.languages),
+        one_of("host", filters.domains),
+        f"not ({one_of('host', filters.not_domains)})" if filters.not_domains else "",
         _in_time(filters),
-        *(_condition(one, dialect) for one in filters.where),
+        *map(_condition, filters.where),
     ]
     if not any(asked):
         return ""
     all_of = " and ".join(f"({one})" for one in asked if one)
-    return f"({all_of}) or {dialect.any_of([_TOO_MANY])}"
+    return f"({all_of}) or {_any_of({_TOO_MANY})}"
 
 
 def _in_time(filters: Filters) -> str:
@@ -81,19 +73,23 @@ def _in_time(filters: Filters) -> str:
     return f"({joined}) or first_day < 0" if bounds and filters.undated else joined
 
 
-def _condition(asked: Condition, dialect: Dialect) -> str:
+def _any_of(facets: Set[int]) -> str:
+    return f"d.facets && ARRAY{sorted(facets)}::bigint[]"
+
+
+def _condition(asked: Condition) -> str:
     """All documents that meet a condition, and perhaps more."""
-    values = sorted({_facet("value", asked.field, _form(value)) for value in asked.values})
+    values = {_facet("value", asked.field, _form(value)) for value in asked.values}
     if asked.comparison in ("==", "in"):
-        return dialect.any_of(values)
+        return _any_of(values)
     if asked.comparison in ("!=", "not in"):
-        return f"not ({dialect.any_of(values)})"
+        return f"not ({_any_of(values)})"
     numbers = [_finite(value) for value in asked.values]
     if any(number is None for number in numbers):
-        return dialect.any_of([_facet("has", asked.field)])
-    path = dialect.number(_number_key(asked.field))
+        return _any_of({_facet("has", asked.field)})
+    path = f"(d.numbers->>'{_number_key(asked.field)}')::float8"
     compared = [f"{path} {asked.comparison} {number!r}" for number in numbers]
-    return " or ".join([*compared, dialect.any_of([_facet("text", asked.field)])])
+    return " or ".join([*compared, _any_of({_facet("text", asked.field)})])
 
 
 def numbers_of(facts: Facts) -> dict[str, float]:

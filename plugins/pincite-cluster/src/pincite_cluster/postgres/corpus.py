@@ -15,29 +15,49 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from pincite.corpus.lexical import COMMON_SHARE, LARGE, LEXICAL_RULE, TITLE_BOOST, words_of
-from pincite.corpus.protocol import CorpusStatus, idf
+from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
+from pincite.corpus.lexical import (
+    COMMON_SHARE,
+    CUT,
+    LARGE,
+    LEXICAL_RULE,
+    TITLE_BOOST,
+    weights,
+    words_of,
+)
+from pincite.corpus.protocol import (
+    Comparison,
+    Corpus,
+    CorpusRetriever,
+    CorpusStatus,
+    Merge,
+    best,
+    idf,
+    merged,
+    text_of,
+)
 from pincite.corpus.store import content_hash, raw, share_of_digest
-from pincite.errors import StaleCorpus
+from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats, Query
 from pincite.retrieval.filters import Facts, Filters
+from pincite.text.hosts import is_below
 from pincite.text.languages import identify
+from pincite.text.page_numbers import confidence_in
 from pincite.text.passages import passages
-from pincite.types import Document, Passage, Span
-from pincite_cluster import remote
-from pincite_cluster.filters import Dialect, days_of, expression, facets_of, numbers_of
+from pincite.types import Document, Hit, Passage, Span, Voice, about
+from pincite_cluster.filters import days_of, expression, facets_of, numbers_of
 from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Database
-from pincite_cluster.remote import Found, Head, Scored, key_of
 
 _T = TypeVar("_T")
+Scored: TypeAlias = list[tuple[Any, float]]  # keys of passages with their scores, best first
 OWN_RULES = {"format": "postgres-2", "lexical_rule": LEXICAL_RULE}
-DIALECT = Dialect("d.facets && ARRAY{}::bigint[]".format, "(d.numbers->>'{}')::float8".format)
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
-WIDTH = 500  # of a search in the graph, as in Milvus
+WIDTH = 500  # of a search in the graph, as the embedded engine's
 MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
 SCANNED = 20_000  # pgvector's default: rows that a filtered search in the graph looks at
 # Passages with one of the rarest words, and of those, times the depth, that BM25 ranks: 0.99 of
@@ -45,6 +65,10 @@ SCANNED = 20_000  # pgvector's default: rows that a filtered search in the graph
 CANDIDATES, RANKED = 5_000, 8
 K1, B = 1.2, 0.75  # of BM25, as in tantivy
 WORD_DECIMALS = 6
+KEY_DIGITS = 24  # 96 bits: of a billion addresses no two are taken for one
+# Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.
+VECTOR_DECIMALS = 6
+DOCUMENTS_AT_ONCE = 256
 MAX_WORD_BYTES, MAX_TEXT_BYTES = 100, 500_000  # of the words of a passage: tsvector ends at 1 MB
 MAX_POSITION = 16_383  # of tsvector
 IN_TITLE = "ǁ"  # behind a word of the title, so that it is none of the text
@@ -66,8 +90,51 @@ _GRAPH = (
 )
 
 
-class PostgresCorpus(remote.RemoteCorpus):
-    """The corpus behind an address."""
+class Head(NamedTuple):
+    """A document without its text."""
+
+    key: str
+    version: str
+    doc_id: str
+    facts: Facts
+    fetched: str | None
+    n_passages: int
+
+    @property
+    def about(self) -> str:
+        return about(self.facts.title, self.facts.published, self.facts.meta)
+
+    def with_text(self, text: str) -> Document:
+        url, title, kind, published, language, meta = self.facts
+        return Document(url, title, text, kind, published, self.fetched, language, meta)
+
+
+class Found(NamedTuple):
+    """A passage without its text."""
+
+    key: Any
+    span: Span
+    head: Head
+
+    @property
+    def doc_id(self) -> str:
+        return self.head.doc_id
+
+    @property
+    def passage_id(self) -> str:
+        return f"{self.head.doc_id}:{self.span.start}-{self.span.end}"
+
+    def with_text(self, text: str) -> Passage:
+        head = self.head
+        known = head.doc_id, head.facts.url, head.facts.title, text, self.span, head.about
+        language = identify(text, head.facts.language)
+        recognised = confidence_in(head.facts.meta, self.span)
+        voice = Voice.of(head.facts.meta)
+        return Passage(*known, language=language, recognised=recognised, voice=voice)
+
+
+class PostgresCorpus(Corpus):
+    """The corpus behind an address; several threads may use it."""
 
     def __init__(
         self, there: Database, encoder: Encoder | None, *, write: bool, state: str = CURRENT
@@ -84,17 +151,24 @@ class PostgresCorpus(remote.RemoteCorpus):
     def name(self) -> str:
         return self._there.place.name
 
+    @property
+    def has_vectors(self) -> bool:
+        return self.made_with["encoder"] != NO_ENCODER
+
+    def built_with(self) -> str:
+        return self.made_with["encoder"]
+
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
-        self.require_write()
-        new = self.changed(documents, self.heads(key_of(document.url) for document in documents))
+        self._require_write()
+        new = self._changed(documents, self.heads(key_of(document.url) for document in documents))
         cut = [passages(document) for document in new]
-        vectors = self.vectors_of(cut, known)  # before the others have to wait
+        vectors = self._vectors_of(cut, known)  # before the others have to wait
 
         def put() -> None:
             heads = self.heads(key_of(document.url) for document in new)
-            left = {document.url for document in self.changed(new, heads)}  # another was faster
+            left = {document.url for document in self._changed(new, heads)}  # another was faster
             self._remove([heads[key] for url in left if (key := key_of(url)) in heads])
             parts = zip(new, cut, vectors, strict=True)
             self._insert([part for part in parts if part[0].url in left])
@@ -106,8 +180,36 @@ class PostgresCorpus(remote.RemoteCorpus):
         return len(new)
 
     def delete(self, urls: Sequence[str]) -> int:
-        self.require_write()
+        self._require_write()
         return self._writing(lambda: self._remove(list(self.heads(map(key_of, urls)).values())))
+
+    def _require_write(self) -> None:
+        if not self.writes:
+            raise CorpusError(
+                f"{self.address} was opened for reading. Open it with write=True to change it."
+            )
+
+    def _changed(self, documents: Sequence[Document], heads: Mapping[str, Head]) -> list[Document]:
+        """The documents that `heads` lacks, or has otherwise; of one address only the last."""
+        latest = {document.url: document for document in documents}
+        return [
+            document
+            for document in latest.values()
+            if not (head := heads.get(key_of(document.url)))
+            or head.version != content_hash(document)
+        ]
+
+    def _vectors_of(
+        self, cut: Sequence[Sequence[Passage]], known: Mapping[str, Floats]
+    ) -> list[Floats | None]:
+        """The vectors of each document's passages; None without an encoder or passages."""
+        if not self.has_vectors:
+            return [None] * len(cut)
+        every = [passage for of_one in cut for passage in of_one]
+        encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
+        starts = range(0, len(every), ENCODED_AT_ONCE)
+        made = iter([v for at in starts for v in encode(every[at : at + ENCODED_AT_ONCE])])
+        return [np.stack([next(made) for _ in of_one]) if of_one else None for of_one in cut]
 
     def _writing(self, work: Callable[[], _T]) -> _T:
         def checked() -> _T:
@@ -195,9 +297,34 @@ class PostgresCorpus(remote.RemoteCorpus):
             0,
             f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s",
         )
-        while rows := self._there.rows(sql, last, remote.DOCUMENTS_AT_ONCE):
+        while rows := self._there.rows(sql, last, DOCUMENTS_AT_ONCE):
             yield from (_head(*row) for _, *row in rows)
             last = rows[-1][0]
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        heads = self.heads(key_of(document.url) for document in documents)
+        found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
+        return [
+            "new" if head is None else "same" if head.version == now else "changed"
+            for head, now in found
+        ]
+
+    def versions(self) -> dict[str, str]:
+        """The version of each document, by address."""
+        return {head.facts.url: head.version for head in self.every()}
+
+    def urls(self) -> Iterator[str]:
+        return (head.facts.url for head in self.every())
+
+    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+        forms = [next(iter(words_of(word)), "") for word in words]
+        n_all, having = self.having(set(forms) - {""})
+        return n_all, [(form, having.get(form, 0)) for form in forms]
+
+    def ids(self, urls: Sequence[str]) -> list[str | None]:
+        heads = self.heads(map(key_of, urls))
+        found = [heads.get(key_of(url)) for url in urls]
+        return [head.doc_id if head else None for head in found]
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
         wanted = {(key_of(passage.url), *passage.span): passage.passage_id for passage in passages}
@@ -247,12 +374,42 @@ class PostgresCorpus(remote.RemoteCorpus):
 
     # ── Searching ────────────────────────────────────────────────────────────────────────────────
 
-    def together(self, *searches: Any) -> Any:
+    def together(
+        self, searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]], n: int, merge: Merge
+    ) -> list[list[Hit]]:
         """As in all corpora, on one snapshot."""
-        return self._there.reading(lambda: super(PostgresCorpus, self).together(*searches))
+
+        def found() -> list[list[Hit]]:
+            seen: dict[str, Head] = {}
+            ranked = [self._ranked(*one, n, seen) for one in searches]
+            return merged(self.read, ranked, merge)
+
+        return self._there.reading(found)
+
+    def _ranked(
+        self, retriever: CorpusRetriever, queries: Sequence[Query], k: int, seen: dict[str, Head]
+    ) -> list[list[tuple[Found, float]]]:
+        filters, vectors = retriever.filters, None
+        if retriever.by == "dense" and queries:
+            vectors = self.needed_encoder().encode(list(map(text_of, queries)), "query")
+
+        def search(positions: Sequence[int], depth: int) -> list[Scored]:
+            if vectors is not None:
+                return self.by_meaning(vectors[list(positions)], depth, filters)
+            return self.by_words([queries[i] for i in positions], depth, filters)
+
+        def places_of(keys: Iterable[Any]) -> dict[Any, Found]:
+            return {
+                key: place
+                for key, place in self.places(list(keys), seen).items()
+                if not is_below(place.head.facts.url, retriever.exclude)
+                and (not filters or filters.accepts(place.head.facts))
+            }
+
+        return best(search, places_of, len(queries), k)
 
     def by_meaning(self, vectors: Floats, depth: int, filters: Filters) -> list[Scored]:
-        where, n_all = expression(filters, DIALECT), self._n_passages()
+        where, n_all = expression(filters), self._n_passages()
         n_left, dim = n_all, self.made_with["dim"]
         if where:
             asked = f"SELECT coalesce(sum(n_passages), 0) FROM {{documents}} d WHERE {where}"
@@ -268,19 +425,17 @@ class PostgresCorpus(remote.RemoteCorpus):
             " LIMIT %s) SELECT id, score FROM near ORDER BY score DESC"
         )
         found = [self._there.rows(sql, _vector(vector), depth) for vector in vectors]
-        return [
-            [(key, round(score, remote.VECTOR_DECIMALS)) for key, score in rows] for rows in found
-        ]
+        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in rows] for rows in found]
 
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
-        asked, among = list(map(remote.words_in, queries)), _among(expression(filters, DIALECT))
+        asked, among = list(map(_words_in, queries)), _among(expression(filters))
         forms = {word + form for words in asked for word in words for form in ("", IN_TITLE)}
         n_all, having = self.having(forms)
         mean = float(self._about("greatest(n_words, 1)::float8 / greatest(n_passages, 1)")[0][0])
         found: list[Scored] = []
         for words in asked:
-            weights = {**words, **{w + IN_TITLE: TITLE_BOOST * x for w, x in words.items()}}
-            known = {w: x * idf(n_all, having[w]) for w, x in weights.items() if w in having}
+            both = {**words, **{w + IN_TITLE: TITLE_BOOST * x for w, x in words.items()}}
+            known = {w: x * idf(n_all, having[w]) for w, x in both.items() if w in having}
             most = COMMON_SHARE * n_all if n_all >= LARGE else n_all  # as in a folder
             known = {w: x for w, x in known.items() if having[w] <= most} or known
             rarest = sorted(known, key=lambda word: having[word])
@@ -343,13 +498,31 @@ def _among(where: str) -> str:
     return f"{_JOIN} WHERE ({where})" if where else "{passages} p WHERE true"
 
 
-def _head(key: str, version: str, facts: str, n_passages: int) -> Head:
-    return remote.head_of(key, version, facts, 1, n_passages)
+def _head(key: str, version: str, stated: str, n_passages: int) -> Head:
+    doc_id, url, title, kind, published, fetched, language, meta = json.loads(stated)
+    facts = Facts(url, title, kind, published, language, meta)
+    return Head(key, version, doc_id, facts, fetched, n_passages)
+
+
+def key_of(url: str) -> str:
+    return sha256(raw(url)).hexdigest()[:KEY_DIGITS]
+
+
+def _stated(document: Document) -> str:
+    """All that is known of a document besides its text, in ASCII."""
+    facts = [document.doc_id, document.url, document.title, document.kind, document.published]
+    return json.dumps([*facts, document.fetched, document.language, dict(document.meta)])
+
+
+def _words_in(query: Query) -> Mapping[str, float]:
+    """A query's words. Of an English one no other forms, which are rare but say nothing."""
+    found, english = weights(query), identify(text_of(query)) == "en"
+    return {w: x for w, x in found.items() if not (english and w.endswith(CUT))}
 
 
 def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
     facts, key = Facts.of(document), key_of(document.url)
-    row = id_, key, content_hash(document), remote.stated(document), n_passages, raw(document.text)
+    row = id_, key, content_hash(document), _stated(document), n_passages, raw(document.text)
     return *row, facets_of(facts), *days_of(document.published), json.dumps(numbers_of(facts))
 
 

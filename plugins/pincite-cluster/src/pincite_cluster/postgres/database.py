@@ -22,7 +22,7 @@ PATIENCE, PAUSE = 60.0, 0.2  # seconds until a server that goes away is given up
 TABLES = ("documents", "passages", "words")
 BUILDING, CURRENT, OLD = "building", "current", "old"  # states of a build
 INDEX_MEMORY = "1GB"  # to build the vector index in, unless the server allows more
-LINKS, CANDIDATES = 32, 200  # of the index, as in Milvus
+LINKS, CANDIDATES = 32, 200  # of the index, as Milvus advises
 # A network that drops packets silently must not hold a command for hours.
 _CONNECTING = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_count": 3}
 _CONNECTING |= {"keepalives_interval": 10}

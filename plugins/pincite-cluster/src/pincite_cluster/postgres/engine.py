@@ -1,9 +1,9 @@
 """The engine behind `postgresql://…` addresses: corpora made, opened, rebuilt and verified."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeAlias
 
 from pincite.corpus.generation import check_fit, new_manifest
 from pincite.corpus.protocol import Address, Finding
@@ -12,9 +12,10 @@ from pincite.durable import Tell
 from pincite.errors import ConfigError
 from pincite.protocols import Encoder
 from pincite.text.passages import passages
-from pincite_cluster.postgres.corpus import OWN_RULES, PostgresCorpus
+from pincite_cluster.postgres.corpus import DOCUMENTS_AT_ONCE, OWN_RULES, PostgresCorpus
 from pincite_cluster.postgres.database import BUILDING, Database
-from pincite_cluster.remote import DOCUMENTS_AT_ONCE, Progress, follow, portions
+
+Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 
 
 class Postgres:
@@ -62,10 +63,10 @@ class Postgres:
             old = PostgresCorpus(one, None, write=False)
             new = PostgresCorpus(other, encoder, write=True, state=BUILDING)
             with new.indexing_behind():
-                follow(old, new, progress)
+                _follow(old, new, progress)
 
             def publish() -> None:  # nobody else writes meanwhile
-                follow(old, new, progress)
+                _follow(old, new, progress)
                 other.publish()
 
             other.writing(publish)
@@ -93,10 +94,28 @@ class Postgres:
         return f"{len(others)} older builds removed. PostgreSQL reuses the space of deleted rows."
 
 
+def _follow(old: PostgresCorpus, new: PostgresCorpus, progress: Progress) -> None:
+    """Make the new one hold what the old one does, until there is nothing left to do."""
+    same = all(old.made_with[key] == new.made_with[key] for key in ("encoder", "encoded_text"))
+    wanted, done = old.versions(), new.versions()
+    while wanted != done:
+        behind = [url for url, version in wanted.items() if done.get(url) != version]
+        for at in range(0, len(behind), DOCUMENTS_AT_ONCE):
+            found = old.get(behind[at : at + DOCUMENTS_AT_ONCE])
+            documents = [document for document in found if document is not None]
+            cut = [passage for document in documents for passage in passages(document)]
+            new.add_with(documents, old.vectors(cut) if same else {})
+            progress(len(wanted) - len(behind) + at + len(found), len(wanted))
+        new.delete([url for url in done if url not in wanted])
+        wanted, done = old.versions(), new.versions()
+
+
 def _flaws(corpus: PostgresCorpus, tell: Tell) -> Iterator[Finding]:
     """Documents that are not what was stored, or whose passages are not those of their text."""
     n_done, n_all = 0, corpus.status().n_documents
-    for heads in portions(list(corpus.every()), DOCUMENTS_AT_ONCE):
+    every = list(corpus.every())
+    for at in range(0, len(every), DOCUMENTS_AT_ONCE):
+        heads = every[at : at + DOCUMENTS_AT_ONCE]
         stored = corpus.get([head.facts.url for head in heads])
         spans = corpus.spans([head.key for head in heads])
         for head, document in zip(heads, stored, strict=True):
