@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise, product
 from operator import itemgetter
 
-from pincite.text import alternatives, names, quantities, syntax, tables, words_of
+from pincite.text import names, patterns, quantities, syntax, tables, words_of
 from pincite.text import words as wording
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NAME, finite_verb, referents_in
@@ -28,9 +28,24 @@ _SHARE = 0.75  # of the claim's content words that must be said of another perso
 _SHOWN = 80  # characters of a sentence in a message
 _RELATED = 0.5  # the most that a sentence may lack of the claim's content words
 _NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
-_CAPITAL = r"[A-ZÀ-Þ][\w’'-]+"
-_NAME = rf"\b(?!(?i:{_NOT_NAMES})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
-_PERSON = re.compile(r"\A(?:He|She)\b")
+# Verbs of speech in all forms: those of a statement, and those only beside a name or a quotation.
+_SAYING = [form for forms in words_of("readings", "saying") for form in forms.split("/")]
+SPEECH_VERBS = "|".join([*_SAYING, *words_of("readings", "finding"), *words_of("readings", "tags")])
+_SHORTEST_SHOUTED = 4  # letters of a label in capitals that is a name: not "Q", "CEO"
+_VERB_STEM = 6  # letters of a verb in the past that its forms share, as in `roles.mutual`
+_MUTUAL = {word[:_VERB_STEM] for word in words_of("roles", "mutual")}
+_TIMES = frozenset("earli lat previou follow next last year befor aft".split())  # stems
+_P = patterns(
+    __file__,
+    "attribution",
+    not_names=_NOT_NAMES,
+    verbs=SPEECH_VERBS,
+    saying="|".join(_SAYING),
+    auxiliaries="|".join(syntax.AUXILIARIES),
+    prepositions="|".join(syntax.PREPOSITIONS),
+)
+SPEAKER, ADVERBS = _P["speaker"].pattern, _P["adverbs"].pattern
+_JOINS = tuple(patterns(__file__, "joins").values())
 
 
 def misattribution(claim: Claim, passage: Passage) -> Witness | None:
@@ -38,7 +53,9 @@ def misattribution(claim: Claim, passage: Passage) -> Witness | None:
 
     English only. "He" and "she" at a claim's start stand for the article's subject.
     """
-    text = _PERSON.sub(lambda _: claim.about, claim.text, count=1) if claim.about else claim.text
+    text = claim.text
+    if claim.about:
+        text = _P["person"].sub(lambda _: claim.about, text, count=1)
     if not (is_english(text) and is_english(passage.text)) or is_question(text):
         return None
     page = passage.page or passage.text
@@ -58,19 +75,21 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     >>> str(swapped("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
-    if wording.is_negated(text) or _UNSURE.search(sentence):
+    if wording.is_negated(text) or _P["unsure"].search(sentence):
         return None
     whole = f"{sentence}\n{page.replace(sentence, ' ')}"
-    for claim in _RELATION.finditer(text):
-        agent, patient = (_THE.sub("", claim[name]) for name in ("one", "two"))
+    for claim in _P["relation"].finditer(text):
+        agent, patient = (_P["the"].sub("", claim[name]) for name in ("one", "two"))
         if claim["by"]:
             agent, patient = patient, agent
         verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:_VERB_STEM]
-        is_verb = syntax.may_be_finite(claim["verb"], "it", "the") or _COMPARES.match(claim["verb"])
+        is_verb = syntax.may_be_finite(claim["verb"], "it", "the") or _P["compares"].match(
+            claim["verb"]
+        )
         if agent == patient or verb in _MUTUAL or not is_verb:
             continue
         reverse = re.search(_in_roles(patient, verb, agent, "[^.,;]{0,60}"), sentence)
-        if reverse is None or _INSIDE.search(sentence[: reverse.start()]):
+        if reverse is None or _P["inside"].search(sentence[: reverse.start()]):
             continue
         if not re.search(_in_roles(agent, verb, patient, "[^.]{0,200}"), whole):
             return Witness(WitnessKind.SWAPPED, agent, sentence, other=patient)
@@ -137,30 +156,8 @@ def subject_name(sentence: str) -> str:
     """Return the name that a sentence is about; empty if unknown."""
     parsed = syntax.Sentence.read(sentence, Span(0, len(sentence)))
     end = parsed.tokens[parsed.verbs[0].start].start if parsed.verbs else len(sentence)
-    name = re.search(_NAME, sentence[:end])
+    name = _P["person_name"].search(sentence[:end])
     return name[0] if name else ""
-
-
-_INITIAL = r"[A-ZÀ-Þ][\w’'-]{0,40}\.?"
-SPEAKER = rf"{_INITIAL}(?: (?:(?:of|the|de|von|van|du) )?{_INITIAL}){{0,6}}"
-ADVERBS = r"(?:(?:\w+ly|also|then|later|has|have|had|once) )*"
-# Verbs of speech in all forms: those of a statement, and those only beside a name or a quotation.
-_SAYING = [form for forms in words_of("readings", "saying") for form in forms.split("/")]
-SPEECH_VERBS = "|".join([*_SAYING, *words_of("readings", "finding"), *words_of("readings", "tags")])
-# "Judith Amory, the candidate, also said", "“No,” said Judith Amory".
-_SAYER = re.compile(
-    rf"(?:\A|(?<=[\s(]))(?P<before>{SPEAKER})(?:,[^,;“”]{{1,80}},)?,? {ADVERBS}(?:{SPEECH_VERBS})\b"
-    rf"|[,?!]['’”\"] (?:{SPEECH_VERBS}) (?P<behind>{_NAME})"
-)
-_ASCRIBES = re.compile(rf"\b(?:{'|'.join(_SAYING)}|{alternatives('readings', 'ascribing')})\b")
-_ACCORDING = re.compile(rf"According to (?P<name>{_NAME})(?:,[^,]+)?, (?P<content>.+)")
-_TURN = re.compile(  # "TOM BELSEY: And the list is longer than ever.", "Q. Is it?"
-    rf"^[*_#]{{0,3}}(?P<who>[QA](?=[.:])|{_INITIAL}(?: {_INITIAL}){{0,4}}(?=[*_]{{0,3}}:| \())"
-    r"(?: \([^()\n]{1,40}\))?[*_]{0,3}[.:][*_]{0,3}\s+(?P<words>\S.*[.?!…”\"’)])$",
-    re.MULTILINE,
-)
-_AGREES = re.compile(r"(?i:yes|yeah|right|exactly|correct|indeed|that is (?:so|right|true))\b")
-_SHORTEST_SHOUTED = 4  # letters of a label in capitals that is a name: not "Q", "CEO"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,7 @@ class _Spoken:
 
 def ascribes(text: str) -> bool:
     """Whether a text says what someone says, thinks or calls something."""
-    return bool(_ASCRIBES.search(text))
+    return bool(_P["ascribes"].search(text))
 
 
 def sayers(text: str) -> list[str]:
@@ -192,7 +189,7 @@ def sayers(text: str) -> list[str]:
     >>> sayers("Prof. Holm, the mayor, also said so"), sayers("“No,” said Ada Holm.")
     (['Prof. Holm'], ['Ada Holm'])
     """
-    return [match["before"] or match["behind"] for match in _SAYER.finditer(text)]
+    return [match["before"] or match["behind"] for match in _P["sayer"].finditer(text)]
 
 
 @lru_cache(maxsize=16)
@@ -203,7 +200,9 @@ def turns(text: str) -> tuple[Turn, ...]:
     """
     no_turn = words_of("readings", "no_turn")
     labelled = [
-        match for match in _TURN.finditer(text) if no_turn.isdisjoint(match["who"].lower().split())
+        match
+        for match in _P["turn"].finditer(text)
+        if no_turn.isdisjoint(match["who"].lower().split())
     ]
     n_turns = Counter(match["who"] for match in labelled)
     n_questions = Counter(match["who"] for match in labelled if "?" in match["words"])
@@ -218,7 +217,8 @@ def turns(text: str) -> tuple[Turn, ...]:
         Turn(
             match.start(),
             _as_name(match["who"]),
-            2 * n_questions[match["who"]] > n_turns[match["who"]] and not _AGREES.match(answer),
+            2 * n_questions[match["who"]] > n_turns[match["who"]]
+            and not _P["agrees"].match(answer),
         )
         for match, answer in zip(labelled, answers, strict=True)
         if match["who"] in speakers
@@ -245,26 +245,12 @@ def _spoken(page: str) -> list[_Spoken]:
 
 def _ascribed(claim: str) -> tuple[str, str]:
     """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
-    if according := _ACCORDING.match(claim):
+    if according := _P["according"].match(claim):
         return according["name"], according["content"]
     verb, name = finite_verb(claim), subject_name(claim)
     if verb and name and claim.startswith(name) and re.fullmatch(SPEECH_VERBS, verb.word):
         return name, claim[verb.end :]
     return "", claim
-
-
-_UNSURE = re.compile(r"\b(?:not|never|would|could|might|may|if|\w+ed to|said to|thought to)\b")
-_COMPARES = re.compile(r"\w+er\b|(?:north|south|east|west)\w*")
-_INSIDE = re.compile(r"\b(?:of|than|by|to|from|with|against|for|in|on|at)(?: the)?\s*\Z", re.I)
-_VERB_STEM = 6  # letters of a verb in the past that its forms share, as in `roles.mutual`
-_MUTUAL = {word[:_VERB_STEM] for word in words_of("roles", "mutual")}
-_THING = rf"(?:{_NAME}|[Tt]he (?:[a-z-]+ )?[a-z-]+)"
-_THE = re.compile(r"\A[Tt]he ")
-_RELATION = re.compile(
-    rf"(?P<one>{_THING}) (?:(?:{'|'.join(syntax.AUXILIARIES)}|lies|[a-z]+ly) )*"
-    rf"(?P<verb>(?!(?:{_NOT_NAMES})\b)[a-z]+)(?P<by>(?: [a-z]+)? by)?"
-    rf"(?: [a-z]+){{0,2}}? (?P<two>{_THING})"
-)
 
 
 def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
@@ -306,14 +292,11 @@ def _differ(name: str, other_name: str) -> bool:
     return bool(words - others and others - words and missing)
 
 
-_OF_A_PERSON = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
-
-
 def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | None:
     """Find another person's name where the claim has the article's "he" or "she"."""
     subject = re.sub(r"\s*\([^()]*\)\Z", "", claim.about or claim.title)
     span = wording.quoted_sentence(claim.text, passage.text)
-    if not subject or span is None or not _OF_A_PERSON.search(claim.text):
+    if not subject or span is None or not _P["of_a_person"].search(claim.text):
         return None
     sentence = span.of(passage.text)
     other = subject_name(sentence)
@@ -329,21 +312,6 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
     return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
 
 
-# What divides two values of a text, in this order.
-_JOINS = [
-    re.compile(join)
-    for join in (r"(?<=[.!?])\s", "; ", ", (?:and|but|while) ", ", ", " (?:and|but) ")
-]
-_PREPOSITION = re.compile(rf"\b({'|'.join(syntax.PREPOSITIONS)})\b")
-_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
-_COUNTED = re.compile(r"[ -](?:or (?:more|less|fewer) )?([a-z]+)")
-_TIMES = frozenset("earli lat previou follow next last year befor aft".split())  # stems
-_TWO_YEARS = re.compile(r"\b((?:1\d|20)\d\d)(?:[–/-]((?:\d\d)?\d\d)\b)?")
-_OF_ACCOUNTS = re.compile(
-    r"\b(?:financial|fiscal|tax|school|academic) year|\byear (?:to|end)|season"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class _Piece:
     """A part of a text with one value of a measure."""
@@ -353,12 +321,12 @@ class _Piece:
 
 
 def _keys(text: str) -> frozenset[str]:
-    return frozenset([*wording.roots(text), *_DIGITS.findall(text)])
+    return frozenset([*wording.roots(text), *_P["digits"].findall(text)])
 
 
 def _noun_after(text: str, value: Value) -> str:
     """Return the stem of what a bare number counts; empty if it is left out."""
-    noun = _COUNTED.match(text, value.span.end) if not value.measure else None
+    noun = _P["counted"].match(text, value.span.end) if not value.measure else None
     return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
 
 
@@ -382,13 +350,13 @@ def _pieces(text: str, window: Span, measure: str, noun: str) -> list[_Piece]:
 
 def _of_two_years(claim: str, passage: str) -> Witness | None:
     """Find a value that is given for another year, where one is across two: "2023–24"."""
-    wanted = {*_TWO_YEARS.findall(claim)}
+    wanted = {*_P["two_years"].findall(claim)}
     claimed = [v for v in values(claim) if not v.weak and v.measure != "date"]
-    if len(wanted) != 1 or _OF_ACCOUNTS.search(claim):
+    if len(wanted) != 1 or _P["of_accounts"].search(claim):
         return None
     for span, value in product(wording.sentences_of(passage) if claimed else (), claimed):
         sentence = span.of(passage)
-        given = {*_TWO_YEARS.findall(sentence)}
+        given = {*_P["two_years"].findall(sentence)}
         is_across = all(second for _, second in given) or any(second for _, second in wanted)
         if not given or not is_across or given & wanted:
             continue
@@ -423,5 +391,5 @@ def _is_given_for(wanted: frozenset[str], own: Span, rival: Span, text: str) -> 
 
 def _slots(text: str) -> dict[str, str]:
     """Return the words behind each preposition of a text, and before the first behind ""."""
-    first, *rest = _PREPOSITION.split(text.lower())
+    first, *rest = _P["preposition"].split(text.lower())
     return {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}

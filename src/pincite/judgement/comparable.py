@@ -4,12 +4,11 @@ A sentence can contradict a clause only if it has most of the clause's other wor
 names, and states them of the same time. What a negation denies is found here too.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.text import alternatives, names, quantities, tables
+from pincite.text import names, patterns, quantities, tables
 from pincite.text.dates import Day
 from pincite.text.figures import MONTHS
 from pincite.text.finite import referents
@@ -22,25 +21,11 @@ from pincite.types import Span
 
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 _LEAST_SHARED = 2  # content words besides those that differ
-# "We examined whether", "If it closes, …", "Did it close?": these assert nothing.
-_ASKS = re.compile(r"\A\W*if\b|\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
-
-NEGATION = re.compile(
-    r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
-    re.IGNORECASE,
-)
-_NO_DENIAL = re.compile(rf"\b(?:{alternatives('denials', 'no_denial')})(?![a-z])", re.IGNORECASE)
-# "Does not think that he is to blame" denies that he is.
-_RAISED = re.compile(r" (?:believ|consider|find|found|think|thought|accept|agre)\w* that (?:the )?")
-# "No association with 8 of the 10" denies a part, "not built until 1991" an earlier time.
-_IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
 _REACH, _REACH_CHARS = 4, 60  # words and characters after a negation that it may deny
-
-_IN_MONTH = re.compile(rf"\b(?i:in|last|since|until|by) (?:early |late )?({'|'.join(MONTHS)})\b")
-_DIRECTION = re.compile(r"\b(until|till|since|before|after|by|from|to|between)\s(?:the\s)?\Z")
-_DIRECTION_CHARS = 14  # the longest of these with "the"
-_BASELINE = re.compile(r"\b(?:than|since)(?: (?:it|they) (?:was|were|had been))?(?: [a-z]+)? \Z")
+_DIRECTION_CHARS = 14  # the longest `direction` with "the"
 _BASELINE_CHARS = 40
+_P = patterns(__file__, "comparable", months="|".join(MONTHS))
+NEGATION = _P["negation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +70,7 @@ def _assertions(passage: str) -> tuple[Span, ...]:
         if not is_heading(passage, span)
         and not tables.cells_of(span.of(passage))
         and n_words(span.of(passage)) <= _LONGEST
-        and not _ASKS.search(span.of(passage))
+        and not _P["asks"].search(span.of(passage))
     )
 
 
@@ -108,7 +93,7 @@ def is_on_topic(rest: str, sentence: str, source: SourceText, share: float) -> b
 
 def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     """Whether a sentence is about the same times as a clause: none differs or is missing."""
-    other_months = set(_IN_MONTH.findall(clause)) - set(_IN_MONTH.findall(sentence))
+    other_months = set(_P["in_month"].findall(clause)) - set(_P["in_month"].findall(sentence))
     absent = quantities.unstated(clause, f"{source.about}\n{sentence}")
     if other_months or any(value.dates for value in absent):
         return False
@@ -134,7 +119,7 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
     own, baselines = _dated(claim), list[Value]()
     for value in _dated(sentence):
         start = max(0, value.span.start - _BASELINE_CHARS)
-        if _BASELINE.search(sentence, start, value.span.start):
+        if _P["baseline"].search(sentence, start, value.span.start):
             baselines.append(value)
     if any(quantities.states(baseline, value) for baseline in baselines for value in own):
         return False
@@ -144,7 +129,9 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
 
 def direction(value: Value, text: str) -> str:
     """Return the word before a value that sets its role: "until 1971", "by eight", "to eleven"."""
-    match = _DIRECTION.search(text, max(0, value.span.start - _DIRECTION_CHARS), value.span.start)
+    match = _P["direction"].search(
+        text, max(0, value.span.start - _DIRECTION_CHARS), value.span.start
+    )
     return match[1] if match else ""
 
 
@@ -173,11 +160,11 @@ def denials(text: str) -> list[Denial]:
     """Return what a text denies as a whole: not a part of a number, nor an earlier time."""
     result = []
     for match in NEGATION.finditer(text):
-        if _NO_DENIAL.match(text, match.start()):
+        if _P["no_denial"].match(text, match.start()):
             continue
-        if _IN_PART.search(text, match.end(), match.end() + _REACH_CHARS):
+        if _P["in_part"].search(text, match.end(), match.end() + _REACH_CHARS):
             continue
-        raised = _RAISED.match(text, match.end())
+        raised = _P["raised"].match(text, match.end())
         start = raised.end() if raised else match.end()
         reach = list(WORD.finditer(text, start, start + _REACH_CHARS))[:_REACH]
         while reach and not roots(reach[-1][0]):

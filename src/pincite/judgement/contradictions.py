@@ -23,7 +23,7 @@ from pincite.judgement.comparable import (
     is_on_topic,
 )
 from pincite.judgement.other_values import find_other_change, find_other_rank, find_other_value
-from pincite.text import alternatives, antonyms, names, quantities, syntax
+from pincite.text import antonyms, names, patterns, quantities, syntax
 from pincite.text.clauses import clauses
 from pincite.text.finite import finite_verb
 from pincite.text.languages import NEGATIONS, common
@@ -34,6 +34,11 @@ from pincite.types import Claim, Evidence, Span, Witness, WitnessKind
 # Shares of the clause's other words that the sentence must have, as in `other_values`.
 _REST_OF_NAME, _REST_OF_DENIAL, _REST_OF_OPPOSITE = 0.8, 0.8, 0.8
 _MOST_UNSAID = 0.2  # the share of a claim that a text may lack beside an opposite word, read alone
+_MOST_DENIED = 0.6  # the share of a denial's words that must be stated, besides the first
+_QUOTED_WORDS, _QUOTED_CHARS = 3, 60  # of what is denied
+_ONCE_CHARS = 30
+_TAKES_OBJECT = frozenset({"gained", "lost", "won"})  # "lost the election" beside "gained 4 seats"
+_P = patterns(__file__, "contradictions")
 
 
 def contradiction(
@@ -101,17 +106,6 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
-_DENIED_VERB = re.compile(r"not\b|never\b|cannot\b|\w*n['’]t\b", re.IGNORECASE)
-_HALF_DENIED, _COMPARED = (
-    re.compile(rf"\b(?:{alternatives('denials', name)})\b", re.IGNORECASE)
-    for name in ("half_denied", "compared")
-)
-# "Blamed for neglecting it": who is not blamed is not blamed for that either.
-_REASON = re.compile(r"\sfor \w+ing\b.*")
-_MOST_DENIED = 0.6  # the share of a denial's words that must be stated, besides the first
-_QUOTED_WORDS, _QUOTED_CHARS = 3, 60  # of what is denied
-
-
 def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find a sentence that denies what the clause states, or states what it denies."""
     own_denials = denials(clause.text)
@@ -128,8 +122,8 @@ def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
             continue
         if source_denials and _is_of_another(denial, sentence, clause.text):
             continue
-        has_reason = bool(own_denials or _REASON.search(sentence))
-        rest = NEGATION.sub(" ", clause.text if has_reason else _REASON.sub("", clause.text))
+        has_reason = bool(own_denials or _P["reason"].search(sentence))
+        rest = NEGATION.sub(" ", clause.text if has_reason else _P["reason"].sub("", clause.text))
         if is_on_topic(rest, sentence, source, _REST_OF_DENIAL):
             claimed, said = _words_denied(denial, stated), denial.words
             if own_denials:
@@ -140,9 +134,9 @@ def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
 
 def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
     """Whether a negation in one of two texts may deny the other whole."""
-    if _HALF_DENIED.search(clause) or _HALF_DENIED.search(sentence):
+    if _P["half_denied"].search(clause) or _P["half_denied"].search(sentence):
         return False
-    if bool(_COMPARED.search(clause)) != bool(_COMPARED.search(sentence)):
+    if bool(_P["compared"].search(clause)) != bool(_P["compared"].search(sentence)):
         return False
     if quantities.unstated(clause, f"{source.about}\n{sentence}"):
         return False  # "not in 1886" allows "in 1889"
@@ -189,13 +183,10 @@ def _is_of_another(denial: Denial, sentence: str, clause: str) -> bool:
 
     "Distance to a road was not related to asthma" does not deny that "dust is related to asthma".
     """
-    if not _DENIED_VERB.match(denial.words):
+    if not _P["denied_verb"].match(denial.words):
         return False  # "no association between …": the subject follows
     subject = set(roots(sentence[: sentence.find(denial.words)]))
     return bool(subject) and subject.isdisjoint(roots(clause))
-
-
-_TAKES_OBJECT = frozenset({"gained", "lost", "won"})  # "lost the election" beside "gained 4 seats"
 
 
 def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
@@ -248,17 +239,6 @@ def contrary_by_word(claim: str, text: str, about: str) -> Witness | None:
     return None
 
 
-# Where one name excludes another: who made, won or led something ("by"), and where something
-# happened that happens once. "From" and "in" alone do not: support comes from two countries, and a
-# town is in both a district and a state.
-_ONCE = re.compile(
-    r"\b(?:(?:moved|transferred|relocated) (?:back )?to|(?:born|buried|died|interred) (?:in|at))\Z"
-)
-_ONCE_CHARS = 30
-_RUN = r"[A-ZÀ-Þ][\w’'.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[A-ZÀ-Þ][\w’'.-]*)*"
-_SLOTTED = re.compile(rf"\b(?P<slot>[a-z]+)\s(?:the\s)?(?P<name>{_RUN})")
-
-
 def _find_other_name(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find another name after the same preposition, if the page lacks the clause's."""
     absent = set(names.missing(clause.text, source.page))
@@ -287,9 +267,9 @@ def _find_other_name(clause: ClaimClause, source: SourceText) -> Witness | None:
 
 def _exclusive_slots(text: str) -> Iterator[tuple[str, str]]:
     """Yield prepositions with their names, where one name excludes another."""
-    for match in _SLOTTED.finditer(text):
+    for match in _P["slotted"].finditer(text):
         slot, end = match["slot"], match.end("slot")
-        is_exclusive = slot == "by" or _ONCE.search(text, max(0, end - _ONCE_CHARS), end)
+        is_exclusive = slot == "by" or _P["once"].search(text, max(0, end - _ONCE_CHARS), end)
         if is_exclusive and not values_of(match["name"]):
             yield slot, match["name"].rstrip(".,'’")
 

@@ -7,14 +7,13 @@ threshold, be ranked among the others, and say what it rests on.
 """
 
 import math
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import NamedTuple
 
 from pincite.judgement import decide
-from pincite.text import names, tables
+from pincite.text import names, patterns, tables
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import joined
@@ -41,14 +40,7 @@ QUOTED_WORDS = 3  # a quotation with fewer words is a title or a term
 _LIST_ITEM = 2  # words of a clause that may be an item of a list
 # The sentence splitter takes seconds on hostile lines much longer than any claim.
 _MAX_CHARS_FOR_NAMES = 5_000
-_QUOTATION = re.compile(r"“([^“”]*)”|\"([^\"]*)\"|«([^«»]*)»")
-_NOT_WORDS = re.compile(r"[\W_]+")
-_APOSTROPHE = re.compile("['’]")
-_LEFT_OUT = re.compile(r"\[[^\[\]]*\]|\.{3}|…")  # "[sic]", "[…]", "...": not words of the source
-_BETWEEN: dict[PartKind, re.Pattern[str]] = {  # what may separate neighbours
-    "figure": re.compile(r",? |[-–/]| of "),
-    "name": re.compile(r"[ -]"),
-}
+_P = patterns(__file__, "findings")
 # Share of a claim's words that a quote lacks which seems to verify it.
 FEW_MISSING = 0.25
 # Shares of failing citations for which to show advice, from careful to doubtful articles. An
@@ -64,7 +56,7 @@ def atoms(claim: str) -> list[Part]:
         word = match[0].removesuffix("'s").removesuffix("’s")
         if word in known:
             parts.append(_atom("name", Span(match.start(), match.start() + len(word)), claim))
-    for match in _QUOTATION.finditer(claim):
+    for match in _P["quotation"].finditer(claim):
         span = Span(*match.span(match.lastindex or 0))
         if len(span.of(claim).split()) >= QUOTED_WORDS:
             parts.append(_atom("quotation", span, claim))
@@ -403,7 +395,7 @@ def _merge_neighbours(parts: Sequence[Part], kind: PartKind, claim: str) -> list
     """Merge the parts of one kind that only a comma, a space or the like separates."""
 
     def are_neighbours(one: Span, other: Span) -> bool:
-        return _BETWEEN[kind].fullmatch(claim, one.end, other.start) is not None
+        return _P[kind].fullmatch(claim, one.end, other.start) is not None
 
     spans = joined([part.span for part in parts if part.kind == kind], are_neighbours)
     return [_atom(kind, span, claim) for span in spans]
@@ -412,9 +404,9 @@ def _merge_neighbours(parts: Sequence[Part], kind: PartKind, claim: str) -> list
 def _has_quotation(text: str, quotation: str) -> bool:
     """Whether a text has a quotation word for word, but for what it leaves out."""
     words = f" {_plain_words(text)} "
-    pieces = (piece for piece in _LEFT_OUT.split(quotation) if piece.strip())
+    pieces = (piece for piece in _P["left_out"].split(quotation) if piece.strip())
     return all(f" {_plain_words(piece)} " in words for piece in pieces)
 
 
 def _plain_words(text: str) -> str:
-    return _NOT_WORDS.sub(" ", _APOSTROPHE.sub("", text.casefold())).strip()
+    return _P["not_words"].sub(" ", _P["apostrophe"].sub("", text.casefold())).strip()

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
 from pincite.judgement.frames import Frame, Kind
-from pincite.text import languages, syntax
+from pincite.text import languages, patterns, syntax
 from pincite.text import words as wording
 from pincite.text.changes import is_superlative
 from pincite.text.clauses import clauses
@@ -34,12 +34,11 @@ _SHARE, _GOVERNED = 0.5, 0.75
 _FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
 _COUNTS = frozenset(("number", "percent"))  # kinds of figures that are no dates
 _HEDGED = frames.compiled(frames.WORDS["hedged"])
-_PRONOUN = re.compile(r"\b(?:[Hh]e|[Ss]he|[Tt]hey|[Ii]t|him|her|them)\b")
-# "Was the mayor of", "became known as": the head of what something is.
-_COMPLEMENT = re.compile(
-    r"\b(?:is|are|was|were|became|been)\s(?:[\w-]+\s){0,4}?(?P<head>[^\W\d_]+)"
-    rf"(?=\s(?:of|and|who|that|than|\w+ing|{'|'.join(syntax.PREPOSITIONS)})\b|[.,;]|\Z)"
-)
+_WAS = frozenset(("was", "were", "had", "did"))
+_MOST_CORRECTIONS = 20  # of a page
+# Content words that a clause must share to deny a claim outside English, and its most words.
+_LEAST, _MOST = 2, 20
+_P = patterns(__file__, "force", prepositions="|".join(syntax.PREPOSITIONS))
 
 
 def weaker(
@@ -170,7 +169,7 @@ def _is_settled(sentence: str, clause: _Clause, kind: Kind, own: frozenset[str])
     if not (kind.settled and kind.settled.search(sentence)) or _is_of_other(clause, sentence):
         return False
     topic = (own if kind.settled_by_words else clause.roots) - {clause.predicate}
-    find_pronoun = _PRONOUN.match if kind.settled_by_words else _PRONOUN.search
+    find_pronoun = _P["pronoun"].match if kind.settled_by_words else _P["pronoun"].search
     return not topic or not topic.isdisjoint(_roots(sentence)) or bool(find_pronoun(sentence))
 
 
@@ -184,7 +183,7 @@ def _has_words(sentence: str, clause: _Clause, most: int, own: frozenset[str]) -
         return False
     if clause.predicate in clause.own & shared:
         least = len(own) - _FEWER
-        if not _PRONOUN.match(sentence):
+        if not _P["pronoun"].match(sentence):
             least = max(least, min(2, len(own)))  # not the predicate alone, of another subject
         has_enough = len(clause.own & shared) >= least
     else:
@@ -196,11 +195,6 @@ def _is_of_other(clause: _Clause, sentence: str) -> bool:
     """Whether a clause and a sentence have the names of two people as their subjects."""
     other = subject_name(sentence)
     return " " in other and bool(subject_name(clause.text)) and not _roots(other) & clause.roots
-
-
-_WAS = frozenset(("was", "were", "had", "did"))
-_UNIQUE = re.compile(r"\b(?:first|last|only)\b")
-_NOW = re.compile(r"\b(?:is|are|has|have|will|remains?)\b")
 
 
 @lru_cache(maxsize=1024)  # a claim meets many passages
@@ -226,7 +220,7 @@ def _clause(text: str, is_hedged: bool) -> _Clause:
 
 def _predicate(text: str) -> re.Match[str] | None:
     """Return a clause's verb, or the noun behind its "is"."""
-    if complement := _COMPLEMENT.search(text):
+    if complement := _P["complement"].search(text):
         return WORD.match(text, complement.start("head"))
     finite = finite_verb(text)
     verb = WORD.match(text, finite.start) if finite and finite.form != "auxiliary" else None
@@ -242,7 +236,7 @@ def _predicate(text: str) -> re.Match[str] | None:
 
 def _is_present(text: str) -> bool:
     is_past = any(word in _WAS or syntax.may_be_past(word) for word in text.split())
-    return bool(_NOW.search(text)) or not is_past
+    return bool(_P["now"].search(text)) or not is_past
 
 
 def _has_superlative(text: str) -> bool:
@@ -257,20 +251,12 @@ _IS_CLAIM: Mapping[frames.Claims, Callable[[str], bool]] = {
     "present": _is_present,
     "not future": lambda text: "will" not in text.split(),
     "superlative": _has_superlative,
-    "unique": lambda text: _has_superlative(text) or bool(_UNIQUE.search(text)),
+    "unique": lambda text: _has_superlative(text) or bool(_P["unique"].search(text)),
 }
 
 
-_HAS, _HAD = re.compile(r"\b(?:has|have)\b"), re.compile(r"\bhad\b")
-_PERFECT, _WERE = re.compile(r"\bha(?:s|ve) (?:been|\w+ed)\b"), re.compile(r"\bw(?:as|ere)\b")
 _DONE = frozenset(map(stem, frames.WORDS["done"].split()))
 _UNDONE_BY = frozenset(frames.WORDS["undone_by"].split())
-# The word that an infinitive depends on, and when: "voted last night to".
-_GOVERNOR = re.compile(
-    r"(?P<word>[A-Za-z]{3,})(?:,? (?:not|also|again|yesterday|today|now|\w+ly"
-    r"|(?:last|this|next) \w+"
-    r"|(?:on|in|at|by|during|from|after|before) (?:the |its |an? )?[\w-]+(?: \w+)?),?){0,4}\s\Z"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +316,7 @@ def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
     stated = _roots(governed.sentence)
     if kind.claims == "present":
         half = governed.is_word or 2 * len(governed.roots) >= len(clause.roots & stated)
-        if not half or _NOW.search(governed.scope.of(governed.sentence)):
+        if not half or _P["now"].search(governed.scope.of(governed.sentence)):
             return False
     own = clause.own & stated
     free = (clause.own & governed.roots) - governed.outside()
@@ -355,7 +341,7 @@ def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
 
 def _is_said_to_be(text: str) -> bool:
     """Whether a clause says what something is, not what it does: "is the mayor"."""
-    complement = _COMPLEMENT.search(text)
+    complement = _P["complement"].search(text)
     return bool(complement and not syntax.is_participle(complement["head"]))
 
 
@@ -363,21 +349,22 @@ def _was_so(clause: _Clause, governed: _Governed) -> bool:
     """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
     claimed = _terms_in(clause.text, Span(0, len(clause.text)))
     verbs = [term.span.of(clause.text) for term in claimed if term.root == clause.predicate]
-    if _PERFECT.search(clause.text) or any(map(syntax.may_be_past, verbs)):
+    if _P["perfect"].search(clause.text) or any(map(syntax.may_be_past, verbs)):
         return False
     sentence, scope = governed.sentence, governed.scope
     if not clause.predicate:
-        return bool(_HAS.search(clause.text) and _HAD.search(scope.of(sentence)))
+        return bool(_P["has"].search(clause.text) and _P["had"].search(scope.of(sentence)))
     places = [term.span for term in governed.terms if term.root == clause.predicate]
     return any(
-        syntax.may_be_past(place.of(sentence)) or _WERE.search(sentence[scope.start : place.start])
+        syntax.may_be_past(place.of(sentence))
+        or _P["were"].search(sentence[scope.start : place.start])
         for place in places
     )
 
 
 def _start_of_undone(before: str) -> int:
     """Return where the word that governs "to" starts; -1 if it says that it was done."""
-    governor = _GOVERNOR.search(before)
+    governor = _P["governor"].search(before)
     if governor is None:
         return -1
     word = governor["word"].lower()
@@ -448,10 +435,6 @@ def _reported(page: str) -> Mapping[str, str]:
     return reported
 
 
-_MOST_CORRECTIONS = 20  # of a page
-_CLAUSE_END = re.compile(r"[.;](?:\s|\Z)")
-
-
 @dataclass(frozen=True, slots=True)
 class _Correction:
     """What a page takes back, the words that show it, and whether the page wrote that itself."""
@@ -512,16 +495,11 @@ def _has_rival(scope: Span, sentence: _Sentence) -> bool:
     stated, rest = scope.of(sentence.text), f"{sentence.text[scope.end :]} {sentence.following}"
     if rest.startswith(","):
         return False
-    clause = _CLAUSE_END.split(rest.strip(" ;,"))[0]
+    clause = _P["clause_end"].split(rest.strip(" ;,"))[0]
     words = {root for root in _roots(clause) if not _is_figure(root)}
     if 2 * len(words & _roots(stated)) < max(1, len(words)):
         return False
     return any(conflict(value, other) for value in values(stated) for other in values(clause))
-
-
-# Content words that a clause must share to deny a claim, and its most words.
-_LEAST, _MOST = 2, 20
-_COMMA = re.compile("[,;:，、；：—–()（）]")
 
 
 def _denial(claim: str, passage: str, language: str) -> Witness | None:
@@ -536,7 +514,7 @@ def _denial(claim: str, passage: str, language: str) -> Witness | None:
     least = max(_LEAST, _SHARE * len(wanted))
     most_stated, most_denied, denial = 0, 0, None
     for span in wording.sentences_of(passage):
-        for clause in map(str.strip, _COMMA.split(span.of(passage))):
+        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
             shared = len(wanted & _terms(clause, language))
             if not languages.denies(clause, language):
                 most_stated = max(most_stated, shared)

@@ -19,7 +19,7 @@ from pincite.judgement.comparable import (
     is_of_same_time,
     is_on_topic,
 )
-from pincite.text import LEXICON, names, quantities, syntax, tables
+from pincite.text import LEXICON, names, patterns, quantities, syntax, tables
 from pincite.text.changes import (
     LEVEL_WORDS,
     Change,
@@ -41,6 +41,9 @@ from pincite.types import Span, Witness, WitnessKind
 # The share of the clause's other words that a sentence must have. Chosen on half of the sets of
 # claims/train, which the network never saw (research/refutation.md).
 _LEAST_REST = 0.75
+_SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
+_NO_NOUN = syntax.PARTICLES | syntax.AUXILIARIES | {"and", "or", "but", "more"}
+_P = patterns(__file__, "other_values")
 
 
 def _witness(claimed: str, stated: str, sentence: Span) -> Witness:
@@ -141,7 +144,10 @@ def _rival(own: _Mention, sentence: str, claim: str) -> _Mention | None:
     rivals = [
         mention
         for mention in mentions
-        if not any(_is_same_value(mention.value, other) for other in claimed)
+        if not any(
+            quantities.states(mention.value, other) or quantities.states(other, mention.value)
+            for other in claimed
+        )
         and mention.direction == own.direction
         and mention.role == own.role
         and not mention.surroundings().isdisjoint(own.surroundings())
@@ -150,28 +156,16 @@ def _rival(own: _Mention, sentence: str, claim: str) -> _Mention | None:
     return rivals[0] if len(rivals) == 1 else None
 
 
-def _is_same_value(value: Value, other: Value) -> bool:
-    return quantities.states(value, other) or quantities.states(other, value)
-
-
 def _is_opposite_bound(value: Value, rival: Value) -> bool:
     """Whether one is less and the other more than a number: "over 90", "fewer than the 90"."""
     return value.sense * rival.sense < 0 and (value.low == rival.high or value.high == rival.low)
 
 
-_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?!\d)")
-_NO_DIGIT = re.compile(r"\D")
-
-
 def _is_same_in_thousands(own: _Mention, rival: _Mention) -> bool:
     """Whether "1.240 m" and "1240 m" are one number, if the texts are not English after all."""
     written = own.value.span.of(own.text), rival.value.span.of(rival.text)
-    digits = {_NO_DIGIT.sub("", number) for number in written}
-    return any(map(_THOUSANDS.search, written)) and len(digits) == 1
-
-
-_PUNCTUATION = re.compile(r"[^\w\s’'-]")
-_NO_NOUN = syntax.PARTICLES | syntax.AUXILIARIES | {"and", "or", "but", "more"}
+    digits = {_P["no_digit"].sub("", number) for number in written}
+    return any(map(_P["thousands"].search, written)) and len(digits) == 1
 
 
 def _counts_same(own: _Mention, rival: _Mention) -> bool:
@@ -191,7 +185,7 @@ def _counts_same(own: _Mention, rival: _Mention) -> bool:
 
 def _noun_phrase(text: str) -> list[str]:
     """Return the words that a text begins with, up to a particle, a name or a punctuation mark."""
-    words = _PUNCTUATION.split(text)[0].split()
+    words = _P["punctuation"].split(text)[0].split()
     return list(takewhile(lambda word: word.islower() and word not in _NO_NOUN, words))
 
 
@@ -238,10 +232,6 @@ def _differs_elsewhere(own: _Mention, rival: _Mention) -> bool:
     return False
 
 
-_QUALIFIES = re.compile(r"\b(?:of|for|in|at|from|with|without|among|under|to|on) (?:the |an? )?\Z")
-_FIGURE_BEFORE = re.compile(r"\d\S* \Z")
-
-
 def _find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find another value or rank in the first table of which a clause names row and column."""
     for lookup in tables.look_up(clause.text, source.page):
@@ -266,20 +256,11 @@ def _is_all_in_row(clause: str, row: tables.Row, source: SourceText) -> bool:
     if len(new) != 1:
         return not new
     before, after = clause[: new[0].start()], WORD.search(clause, new[0].end())
-    if _QUALIFIES.search(before):
+    if _P["qualifies"].search(before):
         return False
     headers = {root for header in row.cells for root in roots(header)}
     narrows_header = after is not None and not headers.isdisjoint(roots(after[0]))
-    return not (_FIGURE_BEFORE.search(before) and narrows_header)
-
-
-_UNREAL = re.compile(  # a forecast, a wish or a denial of a change
-    r"\b(?:will|would|could|(?-i:may)|might|should|if|not|never|expect\w*|forecast\w*|predict\w*"
-    r"|plan\w*|project(?:ed|ions?)|aim\w*|target\w*|estimat\w*|propos\w*)\b",
-    re.IGNORECASE,
-)
-_AGAINST = re.compile(r"\b(?:against|without|outside|except|unlike|oppos\w+)\b")
-_SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
+    return not (_P["figure_before"].search(before) and narrows_header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +292,7 @@ def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterato
     for span in windows(source.passage, source.sentences):
         sentence = span.of(source.passage)
         is_mixed = change.kind == "direction" and turns_both_ways(sentence)
-        if is_mixed or _UNREAL.search(sentence):
+        if is_mixed or _P["unreal"].search(sentence):
             continue
         for other in changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
@@ -331,7 +312,7 @@ def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterato
 
 def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) -> bool:
     """Whether a change is of the subject and the times of a claim's other words."""
-    if bool(_AGAINST.search(rest)) != bool(_AGAINST.search(change.about)):
+    if bool(_P["against"].search(rest)) != bool(_P["against"].search(change.about)):
         return False
     start = sentence.find(change.about)
     subject = change.about[: max(0, change.span.start - start)]
@@ -353,10 +334,6 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
         own = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w)))
         words = own or words
     return is_timely and is_on_topic(words, change.about, source, _LEAST_REST)
-
-
-_FIELD = re.compile(r" (?:of|among) (?:the|all|its|their)\b[^,;]*\Z")
-_FIELD_ENDS = re.compile(r"[,;:.(]| (?:after|behind|for|and|but|with) ")
 
 
 def find_other_rank(clause: ClaimClause, source: SourceText) -> Witness | None:
@@ -384,11 +361,11 @@ def _is_in_same_order(
     own: Rank, clause: str, other: Rank, sentence: str, source: SourceText
 ) -> bool:
     """Whether two ranks are among the same things, by what follows them, and at the same time."""
-    field = set(roots(_FIELD_ENDS.split(sentence[other.span.end :])[0]))
+    field = set(roots(_P["field_ends"].split(sentence[other.span.end :])[0]))
     measured = set(roots(clause[own.span.end :])) - field
     if not (other.order or own.order == "most" or measured):
         return False  # "the youngest of 24 starters" may come second of 24
-    wanted = set(roots(_FIELD.sub("", clause)))
+    wanted = set(roots(_P["field"].sub("", clause)))
     wanted -= {*roots(own.span.of(clause)), "ever", "number"}
     if not (wanted <= set(roots(f"{source.about}\n{sentence}")) and field <= set(roots(clause))):
         return False

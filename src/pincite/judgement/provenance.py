@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from pincite.text import alternatives, words_of
+from pincite.text import patterns, words_of
 from pincite.text.hosts import host_of, is_below
 from pincite.text.syntax import PREPOSITIONS
 from pincite.types import Document
@@ -54,19 +54,8 @@ _NOT_NAMES, _BODIES, _BEFORE_BODIES, _OFFICIAL_HOSTS, _BLOG_HOSTS = (
     words_of("sources", name)
     for name in ("not_names", "bodies", "before_bodies", "official_hosts", "blog_hosts")
 )
-_OFFICIAL_LABEL = re.compile(r"(?:^|\.)(?:govt?|gouv|gob|gub|mil|gv)(?:\.[a-z]{2})?$")
 _HEAD = 300  # characters of a text in which a line says what it is
-_RELEASE = re.compile(rf"(?im)^\W*(?:{alternatives('sources', 'release')})")
-_RELEASE_PATH = re.compile(
-    r"/(?:press|media|news)-?_?releases?(?:[/?-]|$)|/(?:presse|medien)mitteilung(?:en)?(?:[/?-]|$)",
-    re.IGNORECASE,
-)
-_RECORD = re.compile(rf"\b(?:{alternatives('sources', 'record')})", re.IGNORECASE | re.MULTILINE)
-_WORDS = re.compile(r"[^\W_]+")
-_TRAILING = re.compile(
-    r"(?:\s+(?:\w+ly|today|yesterday|also|later|has|have|had|on|(?:Mon|Tues|Wednes|Thurs|Fri|Satur"
-    r"|Sun)day))+$"
-)
+_P = patterns(__file__, "provenance")
 
 
 def source_of(document: Document) -> Source:
@@ -81,22 +70,22 @@ def source_of(document: Document) -> Source:
     head = f"{document.title}\n{document.text[:_HEAD]}"
     kind = _kind(document, head)
     unofficial = kind in (SourceKind.PRESS_RELEASE, SourceKind.BLOG, SourceKind.PRESS)
-    primary = kind is SourceKind.OFFICIAL or (not unofficial and bool(_RECORD.search(head)))
+    primary = kind is SourceKind.OFFICIAL or (not unofficial and bool(_P["record"].search(head)))
     return Source(kind, publisher, author, primary=primary)
 
 
 def _kind(document: Document, head: str) -> SourceKind:
     meta, url = document.meta, document.url
-    names = ("".join(_WORDS.findall(name.lower())) for name in meta.get("type", "").split(";"))
+    names = ("".join(_P["words"].findall(name.lower())) for name in meta.get("type", "").split(";"))
     by_type = [_BY_TYPE[name] for name in names if name in _BY_TYPE]
     if document.kind in ("pubmed", "jats") or any(map(meta.get, ("doi", "pmid", "journal"))):
         return SourceKind.STUDY
-    if _RELEASE.search(head) or _RELEASE_PATH.search(url):
+    if _P["release"].search(head) or _P["release_path"].search(url):
         return SourceKind.PRESS_RELEASE
     # Authorities mark their news as `NewsArticle`, too.
     if by_type and by_type[0] is not SourceKind.PRESS:
         return by_type[0]
-    if _OFFICIAL_LABEL.search(host_of(url)) or is_below(url, _OFFICIAL_HOSTS):
+    if _P["official_label"].search(host_of(url)) or is_below(url, _OFFICIAL_HOSTS):
         return SourceKind.OFFICIAL
     if is_below(url, _BLOG_HOSTS):
         return SourceKind.BLOG
@@ -111,8 +100,8 @@ def is_about(reading: str, name: str) -> bool:
     >>> is_about("Lindvik's council froze tax.", "Varde Borough Council")
     False
     """
-    parts = [word for word in _WORDS.findall(name.lower()) if word not in _NOT_NAMES]
-    words = ["", *_WORDS.findall(re.sub(r"['’]s\b", "", reading.lower()))]
+    parts = [word for word in _P["words"].findall(name.lower()) if word not in _NOT_NAMES]
+    words = ["", *_P["words"].findall(re.sub(r"['’]s\b", "", reading.lower()))]
     if not parts:
         return False
     pairs = [*pairwise(words)]
@@ -131,5 +120,5 @@ def named_speaker(words: str) -> str:
     >>> named_speaker("Mayor Ada Holm today")
     'Mayor Ada Holm'
     """
-    name = _TRAILING.sub("", words.strip(" ,.“”\"'"))
+    name = _P["trailing"].sub("", words.strip(" ,.“”\"'"))
     return re.sub("^(?:The|An?) ", lambda m: m[0].lower(), name)

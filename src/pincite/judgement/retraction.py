@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from pincite.notes import Note
-from pincite.text import alternatives
+from pincite.text import patterns
 from pincite.types import Document, Evidence, Unchecked
 
 Outcome = TypeVar("Outcome", bound=Evidence | Unchecked)
@@ -23,19 +23,7 @@ class Retraction(StrEnum):
     UNKNOWN = "unknown"
 
 
-_RETRACTED_TITLE, _CONCERN_TITLE = (
-    re.compile(alternatives("retraction", name), re.IGNORECASE)
-    for name in ("title", "concern_title")
-)
-_PARTLY_TITLE = re.compile(r"\W*partial(?:ly)? retract(?:ed|ion)\b", re.IGNORECASE)
-_THIS = alternatives("retraction", "this")
-_RETRACTED_PAGE, _CONCERN_PAGE = (
-    re.compile(
-        rf"^\W*(?:{alternatives('retraction', name).replace('THIS', _THIS)})",
-        re.IGNORECASE | re.MULTILINE,
-    )
-    for name in ("page", "concern_page")
-)
+_P = patterns(__file__, "retraction", re.IGNORECASE)
 BEGINNING = 1_500  # characters in which a page may say that it is retracted
 
 
@@ -44,19 +32,19 @@ def retraction_of(document: Document) -> Retraction:
     known = document.meta.get("retracted", "").replace(" ", "_")
     stated = Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
     title, text = document.title.strip(), document.text[:BEGINNING]
-    if is_retracted_title(title) or _RETRACTED_PAGE.search(text):
+    if is_retracted_title(title) or _P["page"].search(text):
         return Retraction.YES
     if stated in (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN):
         return stated
-    if _PARTLY_TITLE.match(title):
+    if _P["partly_title"].match(title):
         return Retraction.PARTLY
-    concerned = _CONCERN_TITLE.match(title) or _CONCERN_PAGE.search(text)
+    concerned = _P["concern_title"].match(title) or _P["concern_page"].search(text)
     return Retraction.CONCERN if concerned else stated
 
 
 def is_retracted_title(title: str) -> bool:
     """Whether a title marks a retracted work or a retraction notice."""
-    return _RETRACTED_TITLE.match(title) is not None
+    return _P["title"].match(title) is not None
 
 
 def with_retraction(outcome: Outcome, source: Document | Unchecked | None) -> Outcome:

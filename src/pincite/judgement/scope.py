@@ -8,24 +8,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, patterns
 from pincite.text import words as wording
 from pincite.text.languages import common
 from pincite.text.syntax import PREPOSITIONS, may_be_finite
 from pincite.types import Span, Witness, WitnessKind
 
-_SUPERLATIVE = re.compile(
-    r"(?:\b(?:is|are|was|were|be|been|became|becomes?|becoming|remain(?:s|ed)?|as)(?: [a-z]+)?|,)\s"
-    r"(?P<owner>\bthe|\b(?:its|their|his|her)|(?:[A-Z][\w’'-]+ )?[\w’'-]+(?:['’]s|s['’]))\s"
-    r"(?P<word>first|last|only|[a-z]{2,}est|(?:most|least) [a-z]+)(?=[\s-])(?P<joint>-[a-z]+)?",
-)
-_WORD = re.compile(r"\s([A-Za-z][\w’'-]*)")
 _ENDS = PREPOSITIONS.union("to that which who whose with when since and or by as".split())
-_BEHIND = re.compile(
-    r"\s(?:in|of|outside|within)"
-    rf"(?P<what>(?: (?!(?:{'|'.join(_ENDS - {'of'})})\b)[\w’'-]+){{1,5}})"
-)
-_OF_NATION = re.compile(r"(?:i?sh|ese|an|ch|ic|qi)\b")
+_P = patterns(__file__, "scope", ends="|".join(_ENDS - {"of"}))
 _MOST_WORDS = 5  # of a noun with what is before it
 _WIDE = frozenset(wording.roots(LEXICON["superlatives"]["wide"]))
 
@@ -80,11 +70,11 @@ def _is_narrower(source: _Superlative, claim: _Superlative, known: frozenset[str
 
 
 def _superlatives(text: str) -> Iterator[_Superlative]:
-    for match in _SUPERLATIVE.finditer(text):
+    for match in _P["superlative"].finditer(text):
         # What is only named so need not be unique: "the first dose".
         nouns = list(_nouns(text, match.end()))
         end = nouns[-1].end() if nouns else match.end()
-        behind = _BEHIND.match(text, end)
+        behind = _P["behind"].match(text, end)
         owner = re.sub(r"['’]s?\Z", "", match["owner"]) if match["owner"][-1] in "s'’" else ""
         around = f"{owner} {behind['what'] if behind else ''}"
         narrows = " ".join([around, *(noun[1] for noun in nouns[:-1])])
@@ -96,7 +86,7 @@ def _superlatives(text: str) -> Iterator[_Superlative]:
             narrows=frozenset(wording.roots(narrows)),
             bounds=frozenset(wording.roots(f"{around} {names}")),
             names=frozenset(wording.roots(names)),
-            is_of_nation=bool(_OF_NATION.search(names)),
+            is_of_nation=bool(_P["of_nation"].search(names)),
         )
 
 
@@ -104,10 +94,10 @@ def _nouns(text: str, start: int) -> Iterator[re.Match[str]]:
     """Yield the words from the end of a superlative to its noun."""
     before = ""
     for _ in range(_MOST_WORDS):
-        word = _WORD.match(text, start)
+        word = _P["word"].match(text, start)
         if not word or word[1] in _ENDS:
             return
-        after = _WORD.match(text, word.end())
+        after = _P["word"].match(text, word.end())
         if before and may_be_finite(word[1], before, after[1] if after else ""):
             return
         yield word

@@ -1,22 +1,23 @@
 """Ages of those studied, by rules: are they those that a question asks for?"""
 
+import re
 from functools import lru_cache
 
 from pincite.documents.papers import in_own_words
+from pincite.text import patterns
 from pincite.text.sentences import source_sentences
 from pincite.types import Document
 from pincite.verbs.ask.parts import WHOLE, Part, parts
-from pincite.verbs.ask.patterns import patterns
 
 FULL_YEARS = 120.0  # upper end of an age range without one
 OLDEST = 90.0  # few people studied are older
 MOST_OF_THEM = 0.5
 _AROUND_MEAN = 15.0  # years; about two standard deviations in most samples of adults
 _NOT_TOLD = frozenset({Part.BACKGROUND, Part.AIM, Part.CONCLUSION})
-_P = patterns("populations")
+_P = patterns(__file__, "populations", re.IGNORECASE)
 _AGES = [
     (words, (float(span.split()[0]), float(span.split()[1])))
-    for span, words in patterns("ages").items()
+    for span, words in patterns(__file__, "ages", re.IGNORECASE).items()
 ]
 
 

@@ -13,8 +13,8 @@ from pincite.documents.papers import in_own_words
 from pincite.judgement.retraction import Retraction
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER, LEAST_RELEVANCE
+from pincite.text import patterns, word_lists, words_of
 from pincite.text import words as wording
-from pincite.text import words_of
 from pincite.text.figures import figures
 from pincite.text.finite import NOT, finite_verb
 from pincite.text.sentences import joined, source_sentences
@@ -32,7 +32,6 @@ from pincite.verbs.ask.parts import (
     parts,
     unlabelled,
 )
-from pincite.verbs.ask.patterns import patterns, words
 from pincite.verbs.ask.questions import (
     detail,
     is_of_degree,
@@ -93,13 +92,11 @@ OWN_WITHIN = 6  # words in which "this … study" must name the paper
 LACKING, ON_TOPIC = 4.0, -1.0
 # Log-odds by which a clear sentence of the other side may lie below those that an answer needs.
 OTHER_SIDE = 1.0
-_WORDS, _P = words("words"), patterns("parts")
+_WORDS, _P = word_lists(__file__, "words"), patterns(__file__, "parts", re.IGNORECASE)
 _THIS = frozenset({"this", "these", "those"})
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
 _NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
-# The rest of a sentence split at an abbreviation, or a mark that belongs to the previous one.
-_FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
-_PRONOUN = re.compile(r"(?:It|They|He|She|Its|Their|His|Her) ")
+_CASED = patterns(__file__, "extract")
 _SHORT = [[each] for each in "al. vs. cf. e.g. i.e. Fig. approx. resp.".split()]  # no sentence end
 
 
@@ -155,7 +152,7 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
         return False
     if end not in '.!)”"' and not (is_last and end.isalnum()):
         return False
-    if _FRAGMENT.match(text):
+    if _CASED["fragment"].match(text):
         return False
     first, second = (word.strip("(,").casefold() for word in words[:2])
     if TO_DO.match(text) or AIM.match(text) or (first, second) in _POINT_BACK_TOGETHER:
@@ -178,7 +175,7 @@ def is_cut(before: str, after: str) -> bool:
     >>> is_cut("As shown by Holm et al.", "[3] for tea."), is_cut("It was equal.", "It rose.")
     (True, False)
     """
-    is_fragment = _FRAGMENT.match(after) and not after.startswith("[")
+    is_fragment = _CASED["fragment"].match(after) and not after.startswith("[")
     return bool(is_fragment) or before.split()[-1:] in _SHORT
 
 
@@ -521,5 +518,5 @@ def _with_subject(before: Quotable, each: Quotable, text: str) -> Iterator[Quota
     span, words = Span(before.span.start, each.span.end), each.text.split()
     is_one = "\n" not in text[before.span.end : each.span.start] and finite_verb(before.text)
     is_short = len(words) >= FEWEST_OF_FINDING and len(span.of(text).split()) <= MOST_WORDS
-    if is_one and is_short and _PRONOUN.match(each.text):
+    if is_one and is_short and _CASED["pronoun"].match(each.text):
         yield replace(each, text=span.of(text), place=before.place, span=span)

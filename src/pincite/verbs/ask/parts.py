@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from enum import StrEnum
 from itertools import dropwhile
 
-from pincite.verbs.ask.patterns import patterns, words
+from pincite.text import patterns, word_lists
 
 # Characters of a text that is read as a whole; for a longer one, passages are chosen. The longest
 # abstracts in PubMed, in two languages, have about this many.
 WHOLE = 6_000
 
 MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
-_LABELS, _P = words("words")["labels"], patterns("parts")
+_LABELS = word_lists(__file__, "words")["labels"]
+_P = patterns(__file__, "parts", re.IGNORECASE)
 OPEN, AIM, TO_DO = _P["open"], _P["aim"], _P["to_do"]
 FEWEST_PLACED = 5  # sentences of an abstract in which place says what a sentence is
 MOST_CONCLUSIONS = 3  # sentences at the end of an abstract without labels
@@ -29,7 +30,7 @@ class Part(StrEnum):
     OTHER = "other"
 
 
-_PART_OF = {word: Part(part) for part, listed in words("labels").items() for word in listed}
+_PART_OF = {word: Part(p) for p, words in word_lists(__file__, "labels").items() for word in words}
 
 
 def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:

@@ -5,13 +5,13 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import NamedTuple
 
-from pincite.text import words
+from pincite.text import patterns, word_lists, words
 from pincite.text.figures import ONES, SCALES, TENS, figures
 from pincite.text.finite import finite_verb, lemmas
-from pincite.verbs.ask.patterns import patterns
-from pincite.verbs.ask.patterns import words as listed
 
-_P = patterns("questions", words="|".join([*TENS, *ONES]), scales="|".join(SCALES))
+_P = patterns(
+    __file__, "questions", re.IGNORECASE, words="|".join([*TENS, *ONES]), scales="|".join(SCALES)
+)
 
 
 def parts_of(question: str) -> list[str]:
@@ -38,7 +38,7 @@ DATES = ("year", "month")
 _DIGIT = re.compile(r"\d")
 _MEASURES = [
     (re.compile(rf"\b(?:{asked})s?\b", re.IGNORECASE), written)
-    for asked, written in patterns("measures").items()
+    for asked, written in patterns(__file__, "measures", re.IGNORECASE).items()
 ]
 
 
@@ -126,10 +126,10 @@ def is_verb(word: str) -> bool:
 # ── Terms that the sources lack ──────────────────────────────────────────────────────────────────
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_LISTED = listed("words")
+_LISTED = word_lists(__file__, "words")
 _ASKING, _ENDINGS = _LISTED["asking"], _LISTED["endings"] | {""}
 _SPECIES = re.compile(r"\b([A-Z])[a-z]+ ([a-z]{3,})")  # which a paper shortens to "L. reuteri"
-MEANINGS = patterns("meanings")
+MEANINGS = patterns(__file__, "meanings", re.IGNORECASE)
 _FORMS = "women:woman men:man mice:mouse feet:foot teeth:tooth people:person lives:life geese:goose"
 _IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
 _SHARED = 3  # minimum number of letters shared by two forms of a word

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pincite.text import patterns
 from pincite.types import Document
 from pincite.verbs.ask.parts import WHOLE
-from pincite.verbs.ask.patterns import patterns
 from pincite.verbs.ask.questions import MEANINGS, unanswered_terms, wanted
 
-_P = patterns("stance")
+_P = patterns(__file__, "stance", re.IGNORECASE)
 _YES = {"better": ("better", "less"), "linked": tuple(MEANINGS)}
 
 

@@ -5,13 +5,11 @@ valuation would not be checked.
 """
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from pincite.text import syntax, words_of
+from pincite.text import patterns, syntax, tables_in, words_of
 from pincite.text.finite import finite_verb, is_plural
 from pincite.text.german import INDICATIVE, main_clause, main_order
 from pincite.text.languages import NEGATIONS, identify
@@ -21,18 +19,11 @@ WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 MARKS = ' \t\n“”"„.;'
 LONGEST = 1_500  # characters; these rules were not written for anything longer
 _SHORTEST = 2  # words of a statement
-_QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _QUOTATION_MARKS = '"“”„'
 
-_TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-)
+_TABLES = tables_in(Path(__file__).parent)
 _NO_DEMAND, _OPINION, _VALUED = (
-    {
-        language: re.compile("|".join(lines.strip("\n").splitlines()))
-        for language, lines in _TABLES[name].items()
-    }
-    for name in ("no_demand", "opinion", "valued")
+    patterns(__file__, name) for name in ("no_demand", "opinion", "valued")
 )
 _NORMATIVE = {language: words_of("readings", f"normative_{language}") for language in ("en", "de")}
 
@@ -41,7 +32,7 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     """Classify a text by rules."""
     if ascription(text, language):
         return StatementType.ASCRIPTIVE
-    unquoted = _QUOTED.sub(" ", text)
+    unquoted = _P["quoted"].sub(" ", text)
     bare = _NO_DEMAND["any"].sub(" ", unquoted)
     if language not in _NORMATIVE:
         return StatementType.DESCRIPTIVE
@@ -74,20 +65,11 @@ _SAYING = {  # each form → its infinitive
 }
 SAYS = "|".join(_SAYING)
 _FINDING, _HOPING = (sorted(words_of("readings", name)) for name in ("finding", "hoping"))
-_BELIEVING, _NO_SPEAKER, _NOBODY, _MANY, _ARTICLES, _NOT_SO, _SAGEN = (
+_BELIEVING, _NO_SPEAKER, _NOBODY, _MANY, _ARTICLES, _NOT_SO, _SAGEN, _LABELS, _DENIED = (
     words_of("readings", name)
-    for name in "believing no_speaker nobody many articles untruly sagen".split()
+    for name in "believing no_speaker nobody many articles untruly sagen labels denying".split()
 )
 _MANY_SAY = _BELIEVING | {"say", "show", "suggest", "indicate", "find"}  # "critics say"
-_BUT = re.compile(r"[,;] but [^“”\"]+$")
-# "Mayor Holm: The mill closed." `_LABELS` name no speaker; after `_DENIED`, it is not so.
-_CAPITALISED = r"(?:[A-ZÀ-Þ][\w.’'-]*|of|the|for|de|von|van)"
-_PREFIX = re.compile(
-    rf"(?P<who>[A-ZÀ-Þ][\w.’'-]*(?:,? {_CAPITALISED}){{0,7}}(?: \([^()]{{1,40}}\))?): "
-    r"(?P<what>[^“\"„].+)"
-)
-_LABELS = {"Fact", "Claim", "Statement", "Breaking", "Update", "News", "Note", "Study", "Report"}
-_DENIED = {"Myth", "False", "Wrong", "Hoax", "Rumour", "Rumor", "Fake", "Lie", "Untrue"}
 
 
 def without_speaker(text: str) -> tuple[str, str]:
@@ -96,7 +78,7 @@ def without_speaker(text: str) -> tuple[str, str]:
     >>> without_speaker("Mayor Holm: The mill closed.")
     ('Mayor Holm', 'The mill closed.')
     """
-    match = _PREFIX.fullmatch(text) if len(text) <= LONGEST else None
+    match = _P["prefix"].fullmatch(text) if len(text) <= LONGEST else None
     if match is None or match["who"].split()[0] in _DENIED:
         return "", text
     if identify(match["what"]) != "de" and not finite_verb(match["what"]):
@@ -117,7 +99,7 @@ def ascription(text: str, language: str = "en") -> Ascription | None:
         return None
     if language == "de":
         return _german(text)
-    if language != "en" or _BUT.search(text):
+    if language != "en" or _P["but"].search(text):
         return None  # "X claims that Y, but Z"
     for pattern, content_of in _FORMS:
         match = pattern.fullmatch(text)
@@ -198,16 +180,7 @@ def _rest(match: re.Match[str]) -> str:
     return (match.groupdict().get("rest") or "").rstrip(" .")
 
 
-_BELIEVED = (
-    r"believed|claimed|thought|alleged|reported|assumed|argued|known|rumoured|rumored|suggested"
-    r"|estimated|accepted|agreed|asserted|announced|held|considered|said"
-)
-_PARTS = {
-    "speaker": r"(?P<who>[^,;:“\"„]{1,80}?)(?:, [^,;:“\"„]{1,80},)?",
-    "saying": SAYS,
-    "finding": "|".join(_FINDING + _HOPING),
-    "believed": _BELIEVED,
-}
+_PARTS = {**_TABLES["form_parts"], "saying": SAYS, "finding": "|".join(_FINDING + _HOPING)}
 _READERS: dict[str, Callable[[re.Match[str], str], str | None]] = {
     "said_by": _said_by,
     "beside": _beside,
@@ -226,29 +199,18 @@ _FORMS = [
 
 _REGULAR = (f"{verb[:-2] if verb.endswith('en') else verb[:-1]}(?:e?te?n?|e?n)" for verb in _SAGEN)
 _SAGT = "|".join([*_REGULAR, *words_of("readings", "sagt")])
-_HOFFEN, _LEUGNEN = (
-    re.compile(rf"\b(?:{'|'.join(words_of('readings', name))})") for name in ("hoffen", "leugnen")
-)
-_GERMAN = re.compile(
-    rf"(?P<who>[^,;:“\"„]{{1,80}}?)(?:, [^,;:“\"„]{{1,80}},)? "
-    rf"(?P<verb>{_SAGT})(?: [^,;:„“\"]{{0,60}})?,? (?P<that>(?:dass|ob) )?(?P<what>[^„“\"]+)"
-    rf"|(?P<by>[^,;:“\"„]{{1,80}}?)(?: (?:{_SAGT}))?: ?(?P<turn>[„“\"].+)"
-    rf"|(?P<tag>[„“\"].+[“”\"]),? (?:{_SAGT}) (?P<name>.+)"
-)
-_BY = re.compile(
-    r"(?:Laut|Gemäß|Nach (?:Ansicht|Angaben|Auffassung|Meinung|Worten)) (.+)|(.+) zufolge"
-)
+_P = patterns(__file__, "kinds", sagt=_SAGT, indicative="|".join(INDICATIVE))
 
 
 def _german(text: str) -> Ascription | None:
     """As `ascription`; the content is empty if its order is in doubt."""
     main = main_clause(text)
-    if match := _GERMAN.fullmatch(text):
+    if match := _P["german"].fullmatch(text):
         if quoted := match["turn"] or match["tag"]:
             return Ascription(quoted.strip(MARKS), match["by"] or match["name"])
         if said := _german_content(match, text[: match.start("what")].lower()):
             return said
-    if main and (by := _BY.fullmatch(" ".join(main.before))):
+    if main and (by := _P["by"].fullmatch(" ".join(main.before))):
         content = main_order(str(replace(main, before=[])))
         return Ascription(content, by[1] or by[2], beside=True)
     is_hearsay = main and main.verb.startswith("soll") and main.indicative() != main
@@ -264,8 +226,8 @@ def _german_content(match: re.Match[str], lead: str) -> Ascription | None:
         if clause is None or ", " not in lead:
             return None
         content = str(clause.indicative())
-    denied = bool(_LEUGNEN.search(lead))
-    if match["that"] == "ob " or NEGATIONS["de"] & {*lead.split()} or _HOFFEN.search(lead):
+    denied = bool(_P["leugnen"].search(lead))
+    if match["that"] == "ob " or NEGATIONS["de"] & {*lead.split()} or _P["hoffen"].search(lead):
         return Ascription("", match["who"], denied=denied)
     return Ascription(content, match["who"], denied=denied, unread=not content)
 
@@ -279,11 +241,6 @@ _UNPLAIN = frozenset("may might must shall cannot due owing thanks , ; :".split(
     *(words_of("readings", key) for key in ("quantifiers", "undeniable")),
 )
 _UNPLAIN_BEFORE = _UNPLAIN | words_of("readings", "amounts") | frozenset("a an do does did".split())
-_GERMAN_QUOTE = re.compile(r"[„“\"”:;?]")
-_SUBORDINATE = re.compile(  # also “sagt, die Steuer sei …”
-    rf", (?:(?:dass|ob|weil|obwohl|da|wenn)\b|.* (?:{'|'.join(INDICATIVE)})\b)[^,]*"
-)
-_TOKEN = re.compile(r"[a-z]+(?:[’']t)?|\d+|[,;:]")
 
 
 def negation(text: str, language: str = "en") -> str:
@@ -303,8 +260,8 @@ def negation(text: str, language: str = "en") -> str:
 
 
 def _german_negation(text: str) -> str:
-    clause = None if _GERMAN_QUOTE.search(text) else main_clause(text)
-    if clause is None or (clause.tail and not _SUBORDINATE.fullmatch(clause.tail)):
+    clause = None if _P["german_quote"].search(text) else main_clause(text)
+    if clause is None or (clause.tail and not _P["subordinate"].fullmatch(clause.tail)):
         return _NOT_THE_CASE["de"] + text
     plain = "" if "weil" in clause.tail else clause.denied()
     return (plain or f"Es trifft nicht zu, dass {clause.verb_last()}") + "." * text.endswith(".")
@@ -317,7 +274,7 @@ def _negate_verb(text: str) -> str:
     if verb is None:
         return ""
     before, after = text[: verb.start], text[verb.end :]
-    subject, predicate = (_TOKEN.findall(part.lower()) for part in (before, own[verb.start :]))
+    subject, predicate = (_P["token"].findall(part.lower()) for part in (before, own[verb.start :]))
     if not subject or not _UNPLAIN_BEFORE.isdisjoint(subject) or not _UNPLAIN.isdisjoint(predicate):
         return ""
     if any(word.isdigit() or word.endswith("ly") for word in subject):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 
-from pincite.text import syntax, words_of
+from pincite.text import patterns, syntax
 from pincite.text.clauses import clauses
 from pincite.text.coordination import shared
 from pincite.text.figures import MONTHS
@@ -19,79 +19,16 @@ from pincite.text.german import main_clause, main_order
 from pincite.types import StatementType
 from pincite.verbs.check.kinds import LONGEST, MARKS, ascription, kind_of, negation
 
-# Between a fact and an opinion: "Nobody died, and the mayor should resign", "… and should resign".
-_BESIDE = re.compile(
-    r"(?:, (?:and|but|so|which)|[;:.]) "
-    r"|,? (?:and|but) (?=(?:\w+ly )?(?:should|must|ought|shouldn't|mustn't)\b)"
-)
-# Where one half may end and the other begin, if both are sentences.
-_BARE_AND = re.compile(r",?\s+(?:and|but)\s+")
-_UND = re.compile(r",? (?:und|aber) |; ")
+_P = patterns(__file__, "parts")
+_REASONS, _VERDICT = patterns(__file__, "reasons"), patterns(__file__, "verdicts")
+_FALSE = {"false", "untrue", "a myth", "a lie", "incorrect", "unwahr", "eine Lüge", "ein Mythos"}
 # By a German pronoun, the articles of the nouns that it may stand for.
 _GENDERS = {"er": "der|den|dem", "sie": "die", "es": "das"}
-_IT_RAINS = re.compile(r"(?i:es) (?:regne|schnei|g[ia]b)")
-_PRONOUN = re.compile(r"(?:he|she|it|they)\b", re.IGNORECASE)
-_QUOTE = re.compile(r"[“\"]")
-# What these govern is not stated: "if A, B" states neither.
-_CONDITION = re.compile(
-    r"\b(?:if|unless|when|whenever|provided|as long as|in case|would|lest|wenn|falls|würden?)\b",
-    re.I,
-)
-_NOT = re.compile(
-    r"\b(?:not|never|no|nobody|hardly|cannot|nicht|kein\w*|nie|niemand)\b|n[’']t\b", re.IGNORECASE
-)
-_JOINED = "although|even though|though|whereas"
-_CONCEDED = re.compile(rf"\b(?:{_JOINED}|while|obwohl|während)\b", re.IGNORECASE)
-# "A because B", "A although B", and the same with the reason first.
-_REASONS = {
-    "en": (
-        re.compile(
-            r"(?P<main>.+?)(?:,?(?: simply| just| mainly| partly)? because|, since"
-            rf"|,? (?:{_JOINED}|while)) (?!of\b)(?P<reason>.+)"
-        ),
-        re.compile(rf"(?i:because|since|while|{_JOINED}) (?!of\b)(?P<reason>[^,]+), (?P<main>.+)"),
-    ),
-    "de": (
-        re.compile(r"(?P<main>[^,]+), (?:weil|obwohl|da|während) (?P<reason>[^,]+)"),
-        re.compile(r"(?:Weil|Obwohl|Da|Während) (?P<reason>[^,]+), (?P<main>[^,]+)"),
-    ),
-}
-# "It is simply not true that …": a verdict on what follows.
-_VERDICT = {
-    "en": re.compile(
-        r"It (?:is|was)(?: \w+ly| just)*(?P<no> not| never)?(?: \w+ly)* "
-        r"(?P<what>true|false|untrue|a myth|a lie|a fact|the case|correct|incorrect)"
-        r" that (?P<content>.+)"
-    ),
-    "de": re.compile(
-        r"Es (?:ist|stimmt|trifft)(?P<no> nicht)?"
-        r"(?: zu| (?P<what>wahr|unwahr|eine Lüge|ein Mythos))?, dass (?P<content>.+)"
-    ),
-}
-_FALSE = {"false", "untrue", "a myth", "a lie", "incorrect", "unwahr", "eine Lüge", "ein Mythos"}
-# What is valued as "a scandal that …" is taken to have happened.
-_VALUED_FACT = re.compile(
-    r"It (?:is|was)(?: \w+)? (?:a (?:scandal|shame|pity|disgrace|mistake|tragedy|blessing|relief)"
-    r"|scandalous|shameful|disgraceful|outrageous|regrettable|unfair|unjust|wrong|sad|good|bad"
-    r"|unacceptable|deplorable|wonderful|terrible|appalling) that (?P<fact>.+)"
-)
-_VALUES, _FEELINGS = ("|".join(words_of("readings", name)) for name in ("valuing", "feelings"))
-_FEELING = re.compile(rf"(?i:{_FEELINGS}), (?P<fact>.+)")
-_VALUING = re.compile(rf"(?<=\w )(?:{_VALUES}) (?=\w)")
-# "X fell since Y opened", and the same with the background first.
-_TIMED = re.compile(r"(?P<main>.+?),? (?:since|when|after|before) (?P<background>.+)")
-_TIMED_FIRST = re.compile(r"(?:Since|When|After|Before) (.+)")
-_PRONOUN_WITHIN = re.compile(r"\b(?:it|he|she|they|them|him|her|their|its|his)\b", re.IGNORECASE)
-_AND_IT = re.compile(r"(.+?), and ((?:it|they|he|she)\b .+)")
-_ONLY = re.compile(r"Only (?!if\b|when\b|by\b|in\b|after\b|then\b|a few\b)(?P<fact>.+)")
-_NEITHER = re.compile(r"Neither (?P<one>[^,]+?) nor (?P<other>[^,]+)")
 _OBJECTS = frozenset("it them him us me".split())  # "the mayor sold it"
 _EXPLETIVE = frozenset("rain snow turn seem appear take happen become get follow".split())
 _NO_OTHER_THING = syntax.PREPOSITIONS | {month.lower() for month in MONTHS}
 _INNER = syntax.PREPOSITIONS | syntax.DETERMINERS | {"of", "and"}  # words within a phrase
 _BEFORE_NOUN = syntax.DETERMINERS | {"of", "in", "with", "by", "for"}
-# Places at which a clause begins that must be a part of its own.
-_CLAUSE_BEGINS = re.compile(r"; |, (?:and|but) (?=it\b|they\b|he\b|she\b)")
 
 
 class _Cover(Enum):
@@ -136,7 +73,7 @@ def conjuncts(text: str, language: str = "en") -> list[str]:
     found, cover = _split(text, language)
     if cover is _Cover.MAIN:
         return found[:1]
-    n_clauses = len(_CLAUSE_BEGINS.findall(text))
+    n_clauses = len(_P["clause_begins"].findall(text))
     is_complete = cover is _Cover.ALL and len(found) > max(1, n_clauses)
     return found if is_complete else []
 
@@ -164,15 +101,14 @@ def _verdict(text: str, language: str = "en") -> list[str]:
 
 def _valued_fact(text: str) -> list[str]:
     """“It is a scandal that Y” and “Sadly, Y” state that Y."""
-    match = _VALUED_FACT.fullmatch(text) or _FEELING.fullmatch(text)
+    match = _P["valued_fact"].fullmatch(text) or _P["feeling"].fullmatch(text)
     return [match["fact"]] if match and finite_verb(match["fact"]) else []
 
 
 def _reason(text: str, language: str = "en") -> list[str]:
     """“A because B” and “A although B” state both; only B if A is a demand or a valuation."""
-    matches = (pattern.fullmatch(text) for pattern in _REASONS[language])
-    match = next(filter(None, matches), None)
-    if match is None or _CONDITION.search(text):
+    match = _REASONS[language].fullmatch(text) or _REASONS[f"{language}_first"].fullmatch(text)
+    if match is None or _P["condition"].search(text):
         return []
     main, reason = match["main"], match["reason"]
     is_main_first = match.start("main") == 0
@@ -180,7 +116,7 @@ def _reason(text: str, language: str = "en") -> list[str]:
     if language == "de":
         resolve, reason = _resolve_german, main_order(reason)
         main = main if is_main_first else main_order(main)
-    if _NOT.search(main) and not _CONCEDED.search(text):
+    if _P["not"].search(main) and not _P["conceded"].search(text):
         return []  # "not because": which is denied?
     is_valued = kind_of(main, language) is StatementType.NORMATIVE
     own = None if is_valued else resolve(main, reason)
@@ -201,7 +137,7 @@ def _resolve_pronoun(clause: str, other: str) -> str | None:
 
 def _without_pronoun(clause: str, name: str) -> str | None:
     """Replace an opening "it", "they" or "he" by the name; None if it means something else."""
-    if not _PRONOUN.match(clause):
+    if not _P["pronoun"].match(clause):
         return clause
     pronoun, _, rest = clause.partition(" ")
     words = name.lower().split()
@@ -219,9 +155,9 @@ def _without_pronoun(clause: str, name: str) -> str | None:
 
 def _fact_beside_opinion(text: str) -> list[str]:
     """“Nobody died, and the mayor should resign” states that nobody died."""
-    if _CONDITION.search(text) or _QUOTE.search(text):
+    if _P["condition"].search(text) or _P["quote"].search(text):
         return []
-    for match in _BESIDE.finditer(text):
+    for match in _P["beside"].finditer(text):
         left, right = text[: match.start()], text[match.end() :]
         has_subject = finite_verb(right) is not None and "which" not in match[0]
         if not has_subject:
@@ -240,7 +176,7 @@ def _fact_beside_opinion(text: str) -> list[str]:
 
 def _without_value(text: str) -> list[str]:
     """“The disgraceful tax raised three million” states that the tax did."""
-    match = _VALUING.search(text)
+    match = _P["valuing"].search(text)
     if match is None or finite_verb(text) is None:
         return []
     before, word = text[: match.start()], match[0].strip()
@@ -254,7 +190,7 @@ def _without_value(text: str) -> list[str]:
 
 def _neither(text: str) -> list[str]:
     """“Neither A nor B opened” states that A did not, and that B did not."""
-    match = _NEITHER.fullmatch(text)
+    match = _P["neither"].fullmatch(text)
     verb = finite_verb(match["other"]) if match else None
     if match is None or verb is None:
         return []
@@ -264,7 +200,7 @@ def _neither(text: str) -> list[str]:
 
 def _only(text: str) -> list[str]:
     """“Only A opened” states that A opened."""
-    match = _ONLY.fullmatch(text)
+    match = _P["only"].fullmatch(text)
     return [_capitalised(match["fact"])] if match and finite_verb(match["fact"]) else []
 
 
@@ -275,11 +211,11 @@ def _capitalised(clause: str) -> str:
 def _but(text: str) -> list[str]:
     """“X claims that Y, but Z”: the second half is not what X claims."""
     first, _, second = text.partition(", but ")
-    if not second and (match := _AND_IT.fullmatch(text)):
+    if not second and (match := _P["and_it"].fullmatch(text)):
         first, second = match.groups()
     if not (finite_verb(first) and finite_verb(second)):
         return []
-    if _CONDITION.search(text) or _QUOTE.search(text):
+    if _P["condition"].search(text) or _P["quote"].search(text):
         return []
     said, topic = ascription(first), first
     if said and said.content and re.match(r"(?:it|they)\b", second):
@@ -292,7 +228,7 @@ def _background(text: str) -> list[str]:
     """“X fell since Y opened” states that X fell; that Y opened is its background."""
     for main, background in _timed_clauses(text):
         verb, past = finite_verb(main), finite_verb(background)
-        if verb is None or past is None or _PRONOUN_WITHIN.search(background, past.start):
+        if verb is None or past is None or _P["pronoun_within"].search(background, past.start):
             continue
         is_whole = main[verb.end :].strip(" .") and main[: verb.start].strip()
         is_past = past.form == "past" or past.word in ("was", "were", "had")
@@ -304,9 +240,9 @@ def _background(text: str) -> list[str]:
 
 def _timed_clauses(text: str) -> Iterator[tuple[str, str]]:
     """Yield what may be the main clause of a text, with the clause that dates it."""
-    first = _TIMED_FIRST.fullmatch(text)
+    first = _P["timed_first"].fullmatch(text)
     if first is None:
-        for match in _TIMED.finditer(text):
+        for match in _P["timed"].finditer(text):
             yield match["main"], match["background"]
         return
     words = first[1].split(" ")
@@ -323,7 +259,7 @@ def _timed_clauses(text: str) -> Iterator[tuple[str, str]]:
 
 def _clauses(text: str) -> list[str]:
     """“X did this and did that” as two statements, unless a condition may govern both."""
-    if _CONDITION.search(text):
+    if _P["condition"].search(text):
         return []
     first, *others = (clause.text for clause in clauses(text))
     if not others:
@@ -331,16 +267,16 @@ def _clauses(text: str) -> list[str]:
     result = [first]
     for other in others:
         named = _resolve_pronoun(other, first)
-        if named or not _PRONOUN.match(other):
+        if named or not _P["pronoun"].match(other):
             result.append(named or other)
     return result
 
 
 def _halves(text: str) -> list[str]:
     """Split at the first “and” or “but” between two that are clearly sentences."""
-    if syntax.SUBORDINATORS.intersection(text.lower().split()) or _QUOTE.search(text):
+    if syntax.SUBORDINATORS.intersection(text.lower().split()) or _P["quote"].search(text):
         return []
-    for match in _BARE_AND.finditer(text):
+    for match in _P["bare_and"].finditer(text):
         left, right = text[: match.start()], text[match.end() :]
         verb = finite_verb(left)
         if verb is None or "," in left or _is_of_noun(left, verb):
@@ -364,7 +300,7 @@ def _is_of_noun(text: str, verb: Finite) -> bool:
 def _refers(clause: str, name: str) -> bool:
     """Whether a clause certainly begins with a pronoun for this subject: not "it rained"."""
     verb, words = finite_verb(clause), name.lower().split()
-    if not _PRONOUN.match(clause) or verb is None or not words or " to " in clause:
+    if not _P["pronoun"].match(clause) or verb is None or not words or " to " in clause:
         return False
     if words[0] not in ("the", "this", "that") and not name.istitle():
         return False  # "no mill opened in 1911 and it rained"
@@ -412,7 +348,7 @@ def _resolve_german(clause: str, other: str) -> str | None:
     """Replace an opening “es” by what alone in the other clause has its gender; None if unclear."""
     pronoun, _, rest = clause.partition(" ")
     articles = _GENDERS.get(pronoun.lower())
-    if articles is None or _IT_RAINS.match(clause):
+    if articles is None or _P["it_rains"].match(clause):
         return clause
     nouns = re.findall(rf"\b(?i:{articles}) (\S+)", other)
     if not nouns and other.istitle():
@@ -422,9 +358,9 @@ def _resolve_german(clause: str, other: str) -> str | None:
 
 def _german_halves(text: str) -> list[str]:
     """“X wurde A und tat B” and “X tat A, und Y tat B” as two statements, or the fact of them."""
-    if _CONDITION.search(text) or _QUOTE.search(text):
+    if _P["condition"].search(text) or _P["quote"].search(text):
         return []
-    for match in _UND.finditer(text):
+    for match in _P["und"].finditer(text):
         first = text[: match.start()]
         clause = main_clause(first)
         second = clause.shared(text[match.end() :]) if clause and not clause.tail else ""

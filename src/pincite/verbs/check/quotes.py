@@ -7,7 +7,7 @@ from itertools import pairwise
 from pincite.judgement.attribution import swapped
 from pincite.judgement.confirmation import SAME_TOPIC
 from pincite.judgement.force import weaker
-from pincite.text import antonyms, names, words, words_of
+from pincite.text import antonyms, names, patterns, words, words_of
 from pincite.text.changes import agreeing
 from pincite.text.finite import NAME, finite_verb
 from pincite.text.languages import common
@@ -20,32 +20,8 @@ SENTENCES, SENTENCES_ACROSS = 6, 12  # in another language than the reading's: w
 NEAR = 0.5  # share of a reading's words that sentences read alone may lack, the title included
 SHORTEST_QUOTE = 4  # words; fewer state nothing ("High Court"), unless one is a figure
 
-_BYLINE_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
+_P = patterns(__file__, "quotes", name=NAME)
 _CLOSED = (".", "!", "?", "”", '"', ":", "|")
-_PLACED = re.compile(rf"\b(?:[Ii]n|[Aa]cross|[Tt]hroughout|[Aa]t|of) (?:the )?(?P<name>{NAME})")
-_OWNED = re.compile(rf"\b({NAME})['’]s\b")
-_OTHERWHERE = words_of("spoken", "elsewhere")
-# What is sought, done or unknown is no finding, unless another clause follows ("Although the cause
-# is unclear, …"). Of SciFact's sentences 6.1 % match, of its evidence in train 0.6 %.
-_NO_FINDING = re.compile(
-    r"\W*(?-i:OBJECTIVES?|AIMS?|PURPOSE|DESIGN|SETTING|METHODS?|PARTICIPANTS|PATIENTS"
-    r"|INTERVENTIONS?|MAIN OUTCOME|DATA SOURCES?)\b"
-    r"|.*\b(?:this|the present|our) (?:study|trial|review|paper|article|analysis|work|survey)"
-    r" (?:aim|address|assesse|compare|describe|discusse|estimate|evaluate|examine|explore|review"
-    r"|investigate)(?:s|d|ed)?\b"
-    r"|(?!\W*(?:Although|Though|While)\b).*\b(?:little is known"
-    r"|(?:is|are|was|were|been|remain\w*) (?:[\w-]+ ){0,3}?(?:unknown|unclear|uncertain|elusive"
-    r"|controversial|debated?|disputed|(?:not|poorly|incompletely|little|less) (?:[\w-]+ ){0,2}?"
-    r"(?:known|understood|clear|defined|determined|elucidated|established)))\b",
-    re.IGNORECASE | re.DOTALL,
-)
-# Clauses that may be negated while the others are not: "migraine, but not other headaches". Of the
-# supporting sentences of SciFact train, 14 % are negated otherwise than their claim; of the clauses
-# that share most with it, 10 % (of contradicting ones 29 and 27 %).
-_CLAUSES = re.compile(
-    r";|,? (?:but|whereas|while|although|though|and not)\b"
-    r"|, (?:suggesting|indicating|implying|showing|demonstrating)\b"
-)
 
 
 def candidate_sentences(reading: str, passage: Passage) -> list[Span]:
@@ -120,19 +96,21 @@ def may_confirm(reading: str, passage: Passage, span: Span) -> bool:
 def lacks_a_finding(reading: str, text: str) -> bool:
     """Whether a text has a sentence that states no finding, unlike the reading."""
     spans = words.sentences_of(text)
-    return not _NO_FINDING.match(reading) and any(_NO_FINDING.match(s.of(text)) for s in spans)
+    return not _P["no_finding"].match(reading) and any(
+        _P["no_finding"].match(s.of(text)) for s in spans
+    )
 
 
 def _is_of_another_place(reading: str, about: str, sentence: str) -> bool:
     """Whether the page's head names the reading's place, and the sentence names another."""
-    placed = (match["name"] for match in _PLACED.finditer(reading))
-    own = {name for name in (*placed, *_OWNED.findall(reading)) if name in about}
+    placed = (match["name"] for match in _P["placed"].finditer(reading))
+    own = {name for name in (*placed, *_P["owned"].findall(reading)) if name in about}
     if all(words.is_named(name, sentence) for name in own):
         return False
-    for match in _PLACED.finditer(sentence):
+    for match in _P["placed"].finditer(sentence):
         if names.missing(f"In {match['name']}", f"{about}\n{reading}"):
             return True
-    return not _OTHERWHERE.isdisjoint(re.findall(r"\w+", sentence.lower()))
+    return not words_of("spoken", "elsewhere").isdisjoint(re.findall(r"\w+", sentence.lower()))
 
 
 def _differs_in_negation(reading: str, sentence: str) -> bool:
@@ -140,7 +118,7 @@ def _differs_in_negation(reading: str, sentence: str) -> bool:
     is_negated = words.is_negated(reading)
     clauses = [
         (words.shared(reading, clause), words.is_negated(clause) != is_negated)
-        for clause in _CLAUSES.split(sentence)
+        for clause in _P["clauses"].split(sentence)
     ]
     _, differs = max(clauses)
     return differs
@@ -161,7 +139,7 @@ def _with_next(text: str) -> list[Span]:
 def _states_nothing(text: str, span: Span) -> bool:
     """Whether a line is a question, a name, a byline or a heading."""
     line = span.of(text)
-    undated = _BYLINE_DATE.sub("", line)
+    undated = _P["byline_date"].sub("", line)
     if line.rstrip().endswith("?"):
         return True
     if "|" in line or any(map(str.isdigit, undated)):

@@ -22,7 +22,7 @@ from pincite.judgement.attribution import (
     turns,
 )
 from pincite.judgement.provenance import named_speaker
-from pincite.text import syntax, words_of
+from pincite.text import patterns, syntax, words_of
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
 from pincite.text.sentences import n_words, source_sentences
 from pincite.text.times import resolved
@@ -31,25 +31,24 @@ from pincite.types import Doc, Span
 from pincite.verbs.check.kinds import LONGEST, SAYS, ascription
 
 UNNAMED = "an unnamed speaker"
-_PRONOUNS = frozenset("he she they him her them we us i me it".split())
 # "The results suggest that" and "we found that" are the document's own words.
 _ITSELF = words_of("readings", "own_words")
 _SHORTEST = 3  # words of a quotation; shorter ones are terms and titles
 _NEAR, _BACK = 2_000, 8  # characters before a quote, and sentences, searched for a name
 _FOLLOWING = 600  # characters behind it
-_QUOTATION = re.compile(
-    r"“[^“”\n]*(?:”|$)|^[^“”„\n]*”|(?<!\w)\"(?=\S)[^\"\n]*(?:\"|$)|„[^“”\n]*[“”]|«[^«»\n]*»"
-    r"|(?<!\w)‘(?=\w)[^‘\n]*?[,.?!…]’(?!\w)",
-    re.MULTILINE,
+_CALLS, _FACTS, _PLACES, _HOPES, _FELT, _LISTENER, _ASKING, _JOINING, _POINTING, _PRONOUNS = (
+    words_of("spoken", name)
+    for name in "calls facts places hopes felt listener asking joining pointing pronouns".split()
 )
-_NO_VERB = "|".join([*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"])
-_TAG = re.compile(  # behind a quotation
-    rf",?\s+(?:(?P<who>{SPEAKER}),? (?:[^,;“”]{{1,80}}, )?(?!(?:{_NO_VERB})\b)[a-z]+"
-    rf"|(?P<any>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}?|he|she|they|I|we) "
-    rf"{ADVERBS}(?:{SPEECH_VERBS})\b"
-    rf"|(?!(?:{_NO_VERB})\b)[a-z]+ "
-    rf"(?P<after>(?:(?:the|an?|its|their|his|her) )?(?:[a-z]+,? ){{0,3}}?{SPEAKER}|he|she|they)"
-    rf"|(?:{SAYS}) (?P<office>(?:the|an?|its|their|his|her|one) [\w’' -]{{1,40}}))"
+_P = patterns(
+    __file__,
+    "speakers",
+    speaker=SPEAKER,
+    adverbs=ADVERBS,
+    verbs=SPEECH_VERBS,
+    says=SAYS,
+    no_verb="|".join([*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"]),
+    auxiliaries="|".join(syntax.AUXILIARIES),
 )
 
 
@@ -85,10 +84,10 @@ def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
         return _full_name(text, span, name)
     start = max(0, text.rfind("\n", 0, span.start) + 1, span.start - _NEAR)
     near = text[start : span.end + _FOLLOWING]
-    quotations = [Span(*match.span()).moved(start) for match in _QUOTATION.finditer(near)]
+    quotations = [Span(*match.span()).moved(start) for match in _P["quotation"].finditer(near)]
     inside = [quotation for quotation in quotations if quotation.overlaps(span)]
     quoted = " ".join(text[max(a, span.start) : min(b, span.end)] for a, b in inside)
-    rest = _QUOTATION.sub(" ", sentence) if quoted != sentence else ""
+    rest = _P["quotation"].sub(" ", sentence) if quoted != sentence else ""
     if n_words(quoted) < _SHORTEST or shared(reading, quoted) <= shared(reading, rest):
         return ""
     whole = Span(inside[0].start, inside[-1].end)
@@ -97,9 +96,9 @@ def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
 
 def _name_beside(text: str, start: int, quotation: Span) -> str:
     """Return the name behind a quotation, else the last before it from `start`; "" if none."""
-    if tag := _TAG.match(text, quotation.end):
+    if tag := _P["tag"].match(text, quotation.end):
         return str(next(filter(None, tag.groups())))
-    before = _QUOTATION.sub("\n", text[start : quotation.start])
+    before = _P["quotation"].sub("\n", text[start : quotation.start])
     return next(reversed(sayers(before)), "")
 
 
@@ -111,7 +110,7 @@ def _full_name(text: str, span: Span, name: str) -> str:
     before = text[max(0, span.start - _NEAR) : span.start]
     earlier = source_sentences(before, "en")[-_BACK:]
     for sentence_span in reversed(earlier):
-        sentence = _QUOTATION.sub(" ", sentence_span.of(before)).strip()
+        sentence = _P["quotation"].sub(" ", sentence_span.of(before)).strip()
         speaker = next(iter(sayers(sentence)), "")
         if speaker and not _is_pronoun(speaker):
             return named_speaker(speaker)
@@ -140,41 +139,11 @@ class Occasion:
 
 
 UNKNOWN = Occasion()
-_CALLS, _FACTS, _PLACES, _HOPES = (
-    words_of("spoken", name) for name in ("calls", "facts", "places", "hopes")
-)
-_PIECE = r"(?P<what>[^,:;“”\"\d]{1,60}?)"
-_SHELLS = (
-    re.compile(rf"{_PIECE}(?P<mark>[,:–—]| that\b),? ?(?P<rest>\S.*)", re.DOTALL),
-    re.compile(rf"(?P<rest>.+)[,–—] ?{_PIECE}(?P<mark>)[.!]?", re.DOTALL),
-)
-_LISTENER, _ASKING = frozenset("me my you us".split()), frozenset("i you let as would can".split())
-_JOINING = frozenset("and but or so who which whose as".split())
-_ITS, _LETS = re.compile(r"\A(It|That)['’]s\b"), re.compile(r"\A(Let)['’]s\b")
 _LONG = {"m": " am", "re": " are", "ve": " have", "ll": " will"}
-_CONTRACTED = re.compile(r"(?i)\b(i|we|you|he|she|it|they|there|who)['’](m|re|ve|ll)\b")
-_NEGATED = re.compile(r"\b((?i:ca|wo|sha|\w{2,6}))n['’]t\b")
 _SHORT_NOT = {"ca": "cannot", "wo": "will not", "sha": "shall not"}
-_TAG_QUESTION = re.compile(
-    rf",? (?:{'|'.join(syntax.AUXILIARIES)})(?:n['’]t)? (?:not )?(?:I|we|you|he|she|it|they|there)"
-    r"(?: not)?\?\Z|, \w+\?\Z"
-)
-_ASKED = re.compile(r"[^.?!]+\? (?=\S)")
-_ORGANISATION = re.compile(r"(?:\b(?:of|at|for|from) (?:the )?|, )([A-ZÀ-Þ].*)")
-_THERE = re.compile(
-    rf"\b(?:(?i:our|this) (?:{'|'.join(_PLACES)})\b(?! \w*(?:council|team))"
-    r"|(?i:around |round |in )?\b[Hh]ere\b)"
-)
-_DOER = re.compile(
-    r"\b(I|[Ww]e)((?: (?:\w+ly|all|also|always|never|still|just))*) ([a-z]+)\b"  # who, how, does
-)
-_WE = re.compile(r"\b[Ww]e [a-z]")
 _AGREES = {"am": "is", "are": "is", "were": "was", "have": "has", "do": "does"}
-_LEFT = {"speaker": re.compile(r"\b(?:I|[Ww]e|me|[Mm]y|[Oo]ur|us)\b"), "place": _THERE}
-_PREPOSED = re.compile(r"(?:on|in|since|until|by|from|early|late) ", re.IGNORECASE)
+_LEFT = {"speaker": _P["speaker_left"], "place": _P["there"]}
 _ANY_DAY = "2000-01-01"
-_FELT = words_of("spoken", "felt")
-_POINTING = frozenset("it that this".split())
 
 
 def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
@@ -193,24 +162,24 @@ def alone(text: str, occasion: Occasion) -> tuple[str, tuple[str, ...]]:
 
 def without_tag(text: str) -> str:
     """A statement without the question behind it: "The mill has closed, hasn't it?"."""
-    stated = _TAG_QUESTION.sub(".", text)
+    stated = _P["tag_question"].sub(".", text)
     asks = text.partition(" ")[0].lower() in syntax.AUXILIARIES  # "Is the mill closed, Holm?"
     return stated if finite_verb(stated) and not asks else text
 
 
 def _plain(text: str) -> str:
     """Drop openings and closings that say nothing but that something is being said."""
-    text = _LETS.sub(lambda match: f"{match[1]} us", _ITS.sub(r"\1 is", text))
-    text = _CONTRACTED.sub(lambda match: match[1] + _LONG[match[2].lower()], text)
-    if not _QUOTATION.search(text):
-        text = _NEGATED.sub(lambda m: _SHORT_NOT.get(m[1].lower(), f"{m[1]} not"), text)
-    if asked := _ASKED.match(text):
+    text = _P["lets"].sub(lambda match: f"{match[1]} us", _P["its"].sub(r"\1 is", text))
+    text = _P["contracted"].sub(lambda match: match[1] + _LONG[match[2].lower()], text)
+    if not _P["quotation"].search(text):
+        text = _P["negated"].sub(lambda m: _SHORT_NOT.get(m[1].lower(), f"{m[1]} not"), text)
+    if asked := _P["asked"].match(text):
         answer = text[asked.end() :]
         verb = finite_verb(answer)
         if verb and answer[verb.end :].strip(" .!"):
             return _plain(answer)
-    for shell in _SHELLS:
-        match = shell.fullmatch(text)
+    for shell in ("shell_before", "shell_behind"):
+        match = _P[shell].fullmatch(text)
         if match and _is_shell(match["what"], match["mark"], match["rest"]):
             rest = match["rest"]
             return _plain(rest if text.endswith(rest) else f"{rest.rstrip(' ,')}.")
@@ -274,7 +243,7 @@ def _write_dates(text: str, date: str) -> tuple[str, bool]:
     known = [time for time in times if not time.span.of(text).endswith(" ago")]
     for span, meant in reversed(known if date else ()):
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()
-        if given := _PREPOSED.match(span.of(text)):
+        if given := _P["preposed"].match(span.of(text)):
             lead = given[0]
         elif before in syntax.PREPOSITIONS - syntax.SUBORDINATORS or _is_noun(text, span):
             lead = ""  # not behind "because": "because this year it …"
@@ -307,7 +276,7 @@ class _Meant:
             words.replace("\\", "") for words in (occasion.speaker, occasion.place)
         )
         name, _, office = map(str.strip, speaker.partition(","))
-        organisation = _ORGANISATION.search(office)
+        organisation = _P["organisation"].search(office)
         group = organisation[1] if organisation else stated_place
         before = " ".join(takewhile(lambda word: word.lower() not in _PLACES, group.split()))
         place = stated_place or ("" if before == group and " " in group else before)
@@ -320,8 +289,8 @@ def _resolve_words(text: str, occasion: Occasion) -> str:
     nouns = {noun for word in text.lower().split() for noun in lemmas(word).get("NOUN", ())}
     compares_places = bool(meant.place) and not _PLACES.isdisjoint(nouns)
     if place := meant.place:
-        text = _THERE.sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
-    text = _DOER.sub(lambda match: _with_doer(match, meant, compares_places), text)
+        text = _P["there"].sub(lambda m: place if m[0][0] in "OoTt" else f"in {place}", text)
+    text = _P["doer"].sub(lambda match: _with_doer(match, meant, compares_places), text)
     group, owner, name = meant.group, meant.owner, meant.name
     kind = re.escape(group.rpartition(" ")[2].lower())  # "our council": Varde Borough Council
     for pattern, words in (
@@ -349,7 +318,7 @@ def _with_doer(match: re.Match[str], meant: _Meant, compares_places: bool) -> st
     if not doer:
         return match[0]
     is_joined = before.endswith(("and ", "but ", "or ", ", ", "; ", ". "))
-    if pronoun != "I" and not is_joined and _WE.search(before):
+    if pronoun != "I" and not is_joined and _P["we"].search(before):
         doer = "it"
     is_base = verb in lemmas(verb).get("VERB", ()) and verb not in syntax.AUXILIARIES
     verb = _AGREES.get(verb) or (syntax.third_person(verb) if is_base else verb)
