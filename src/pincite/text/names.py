@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from pincite.text import LEXICON, syntax, words_of
+from pincite.text import LEXICON, list_of, pattern, syntax, words_of
 from pincite.text import words as wording
 from pincite.text.languages import CAPITALISED_NAMES, common
 from pincite.text.quantities import values
@@ -30,9 +30,7 @@ _NATION = {
 }
 # Countries of two words, and their form in the people's name.
 _OF_TWO_WORDS = {"United States": "us", "U.S.": "us", "United Kingdom": "britain"}
-_ENDINGS = re.compile(
-    r"(?:landers?|lands?|ians?|eans?|ans?|ese|ish|ic|is|i|ia|a|y|o|e|en|ers?|ch)\Z"
-)
+_ENDINGS = pattern(__name__, "endings")
 _SHORTEST_STEM = 4  # minimum letters of a shared stem: "Peru", "Peruvian"
 _SHORTEST = 4  # minimum letters of a name that may have another spelling
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
@@ -294,14 +292,9 @@ def _people(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
 # ── Lists of people ──────────────────────────────────────────────────────────────────────────────
 
 ET_AL = re.compile(r"[\s,]+(?:et\s+al\.?|and\s+others)\s*$", re.IGNORECASE)
-PARTICLES = frozenset(
-    "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
-)
+PARTICLES = frozenset(list_of(__name__, "particles"))
 _AND = re.compile(r"\s+(?:and|&)\s+", re.IGNORECASE)
-_GROUP_WORDS = frozenset(
-    "agency association center centre committee consortium department group institute ministry "
-    "network organisation organization society team trial university".split()
-)
+_GROUP_WORDS = frozenset(list_of(__name__, "group_words"))
 
 
 def people(stated: str) -> list[str]:

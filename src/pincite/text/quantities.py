@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, entry, list_of, pattern
 from pincite.text.figures import (
     MONTH_NUMBERS,
     ONES,
@@ -65,18 +65,8 @@ class Value:
 
 
 _OR_MORE, _OR_LESS = (1.0, 1.25), (0.75, 1.0)
-# Bounds as shares of the number; "about" also ends at the next number of as many digits.
 _HEDGES = {
-    word: bounds
-    for bounds, words in (
-        ((0.9, 1.1), "about|around|approximately|roughly|some|circa|c.|ca.|ca|~|estimated|approx."),
-        ((0.9, 1.1), "approx"),
-        (_OR_MORE, "over|above|exceeding|upwards of|more than|at least|no fewer than"),
-        (_OR_MORE, "no less than|in excess of|as many as|well over|just over|greater than"),
-        ((0.9, 1.0), "nearly|almost|approaching|just under|close to|just short of"),
-        (_OR_LESS, "under|below|less than|fewer than|up to|at most|no more than"),
-    )
-    for word in words.split("|")
+    word: (low, high) for low, high, words in entry(__name__, "hedges") for word in words.split("|")
 }
 
 
@@ -155,40 +145,8 @@ _PARTS_OF_DECADE = {"early": (0, 4), "mid": (3, 7), "late": (5, 9), "end": (7, 9
 _FEASTS = {"new year's day": (1, 1), "new year's eve": (12, 31), "christmas day": (12, 25),
            "christmas eve": (12, 24)}  # fmt: skip
 
-_MONTH = (
-    r"(?:(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-    r"\b|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
-)
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-# Each pattern of many words starts with its possible first letters: three times as fast.
-_DATES = re.compile(
-    rf"(?<!\w)(?=[a-fj-ost\d])(?:(?P<part>early|mid|late|(?:the\s)?(?:end|beginning|start|spring|summer|autumn|fall)\s+of)"
-    rf"(?:\s+in)?[ -](?:the\s)?(?P<yp>1\d{{3}}|20\d\d)(?P<dp>[’']?s)?\b"
-    rf"|(?P<season>spring|summer|autumn|fall),?\s(?P<ys>1\d{{3}}|20\d\d)\b"
-    rf"|(?P<feast>New Year[’']s (?:Day|Eve)|Christmas (?:Day|Eve))(?:,?\s+(?P<yf>\d{{4}}))?"
-    rf"|(?P<iso>(?P<iy>\d{{4}})-(?P<im>\d\d)-(?P<id>\d\d))(?!\d)"
-    rf"|(?<![\d/.])(?P<slash>(?P<s1>\d{{1,2}})[/.](?P<s2>\d{{1,2}})[/.](?P<sy>\d{{4}}))(?!\d)"
-    rf"|(?:(?P<from>\d{{1,2}})\s?(?:–|-|to|and)\s?)?{_DAY}(?:\s+(?:day\s+)?of)?\s+"
-    rf"(?P<m1>{_MONTH})(?:,?\s+(?:of\s+)?(?P<y1>\d{{4}})(?P<n1>/\d{{1,2}}\b)?)?(?!\d)"
-    rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%]|\s?(?:%|per))"
-    rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}})(?P<n2>/\d{{1,2}}\b)?)?(?!\d)"
-    rf"|(?P<m3>{_MONTH}),?\s+(?:of\s+)?(?P<y3>\d{{4}})(?!\d)"
-    rf"|(?P<m4>January|February|April|June|July|August|September|October|November|December"
-    rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # excludes "the army on the march"
-    rf"|(?<!\w)(?:the\s+)?(?P<decade>1\d\d0|20\d0)[’']?s\b"
-    rf"|(?P<century>\d{{1,2}}(?:st|nd|rd|th)|twenty-first|{_PLACES})"
-    rf"[ -]centur(?:y|ies)\b(?:(?P<bc>\s+BCE?\b)|\s+(?:AD|CE)\b)?"
-    rf"|(?-i:\bAD\s(?P<ad>\d{{1,4}})|(?<![\w.,/-])(?P<ey>\d{{1,4}})\s(?P<era>BCE?|CE|AD))\b"
-    rf"|(?<![\w.,/-])(?P<short>(?P<ra>1\d|20)(?P<rb>\d\d)[-–/](?P<rc>\d\d))(?![-–/\d])"
-    rf"|(?<![\w.,$€£¥#])(?P<year>1\d{{3}}|20\d\d|2100)(?![\w]|[.,]\d|\s?[%°]))",
-    re.IGNORECASE,
-)
-_CLOCK = re.compile(
-    r"(?=\d)(?:(?<![\w:.,])(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?(?:\s?(?P<half>[ap])(?:m\b|\.m\b\.?)"
-    r"|(?: o'clock)? (?:in the (?P<part>morning|afternoon|evening)|(?P<night>at night)))"
-    r"|(?<![\w:.,])(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)(?![\d:]))",
-    re.IGNORECASE,
-)
+_DATES = pattern(__name__, "dates", re.IGNORECASE, PLACES=_PLACES)
+_CLOCK = pattern(__name__, "clock", re.IGNORECASE)
 _QUANTITY_AFTER = re.compile(rf"\s?(?:{UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
 
 
@@ -262,13 +220,7 @@ def _is_real(day: Day) -> bool:
     return (day.months is None or 1 <= day.months[0] <= 12) and 1 <= (day.day or 1) <= 31
 
 
-_CLOCK_IN_WORDS = re.compile(
-    rf"\b(?=[aefhnoqst])"
-    rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
-    r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
-    r"(?P<part>morning|afternoon|evening|night)\b)",
-    re.IGNORECASE,
-)
+_CLOCK_IN_WORDS = pattern(__name__, "clock_in_words", re.IGNORECASE, HOURS=_any_of(ONES[:12]))
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 
@@ -297,55 +249,29 @@ _FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "t
 _LAST_DIGIT = 0.025  # maximum rounding hidden by trailing zeros: 400,000 for 396,400
 _SCALED = 0.075  # the same for the last digit before "million"
 _ONE_POINT = 1.0  # percentage points: the tolerance of "a third"
-_NUMBER = re.compile(
-    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"  # possible starts: twice as fast
-    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
-    rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
-    rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
-    rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
-    rf"(?:(?:(?P<times>\s?[×x·⋅*]\s?10)|(?<=\b10))"
-    rf"(?:(?:\^|\*\*)[{{(]?(?P<power>[−+-]?\d\d?)[)}}]?|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{{1,2}})))?"
-    rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
-    rf"|\b(?P<words>{_WORDED})\b)"
-    rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
-    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{UNIT})(?![a-z])))"  # "12kg", but not "3D"
-    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
-    rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
-    rf"(?:[ -]?(?P<unit>{UNIT})(?![a-z²³])"
-    rf"(?P<per>\s?/\s?[a-z]|[ ·⋅]?[a-z]{{0,3}}(?:⁻|[−-]\d))?"
-    rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
+_NUMBER = pattern(
+    __name__,
+    "number",
     re.IGNORECASE,
+    TENS=TENS,
+    PLACES=_PLACES,
+    WORDED=_WORDED,
+    SCALES=SCALES,
+    UNIT=UNIT,
 )
 _PARTS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
           "unit", "letter")  # fmt: skip
-_FEET = re.compile(
-    r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
-)
-_SHARE = re.compile(
-    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
-    rf"(?:(?P<n>{_COUNTED}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
-    r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
-    rf"|(?P<a>{_COUNTED}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
-    rf"(?:every\s)?(?P<b>{_COUNTED}|\d{{1,3}})\b(?!\s?(?:%|per)))",
-    re.IGNORECASE,
-)
+_FEET = pattern(__name__, "feet")
+_SHARE = pattern(__name__, "share", re.IGNORECASE, COUNTED=_COUNTED)
 _ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
 # A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
 _NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
 _SMALL = re.compile(r"\d{1,3}")
 _GROUPING = re.compile(r"[,\u00a0\u202f ]")
-_AGE = re.compile(
-    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
-)
+_AGE = pattern(__name__, "age", re.IGNORECASE)
 _AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
 _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
-_NOT_NAMES = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday population total age aged "
-    "in on at by of the a an from to and or but with for after before since until about over under "
-    "its his her their some only just when where while as is was were are has had than between "
-    "nearly almost around approximately roughly more less fewer all both these those this that "
-    "it he she they we there then later early mid late circa another other further".split()
-)
+_NOT_NAMES = frozenset(list_of(__name__, "not_names"))
 
 
 def _feet(text: str) -> Iterator[Value]:
@@ -369,38 +295,12 @@ def _shares(text: str) -> Iterator[Value]:
             yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
 
 
-_HALF = re.compile(
-    rf"\b(?=[adefhnostz\d])(?:half an? (?P<s1>dozen|{'|'.join(SCALES)})|half an? (?P<u1>{UNIT})"
-    rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<s2>{'|'.join(SCALES)})?\s?"
-    rf"(?P<u2>{UNIT})?"
-    rf"|an? (?P<u3>{UNIT}) and a half)\b",
-    re.IGNORECASE,
-)
-_MANY = re.compile(
-    r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
-    r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
-    re.IGNORECASE,
-)
+_HALF = pattern(__name__, "half", re.IGNORECASE, SCALES=SCALES, UNIT=UNIT, COUNTED=_COUNTED)
+_MANY = pattern(__name__, "many", re.IGNORECASE)
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
-_OF_WHOLE = re.compile(
-    rf"(?<![\w.,])(?P<a>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
-    rf"(?:the\s|a total of\s|all\s)?(?P<b>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
-    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<c>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
-    r"\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?(sign)(?P=sign))(?P<d>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
-    re.IGNORECASE,
-)
-_COUNT = rf"an?|{_COUNTED}|\d+"
-_TIMES = re.compile(
-    rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
-    rf"|(?P<n1>{_COUNT}) (?P<u1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
-    r"(?P<u2>minutes?|hours?|days?|weeks?|months?)"
-    r"|(?<!metres )(?<!meters )(?<!miles )(?:an?|each|every|per|following"
-    r"|the (?:past|last|next|following|previous|first|same)) "
-    r"(?P<one>minute|hour|day|week|fortnight|month|year|decade))\b(?! and a half)",
-    re.IGNORECASE,
-)
+_OF_WHOLE = pattern(__name__, "of_whole", re.IGNORECASE, SMALL_WORDS=_SMALL_WORDS)
+_TIMES = pattern(__name__, "times", re.IGNORECASE, COUNTED=_COUNTED)
 
 
 def _times(text: str) -> Iterator[Value]:
@@ -583,9 +483,7 @@ def _foreign(text: str, language: str) -> tuple[Value, ...]:
 _FIRST_YEAR = 1000  # numbers from here on are hardly ever parts of names
 _BEFORE = re.compile(r"(?<!\w)([^\W\d_])[\w.]*[\s-]\Z")
 _JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
-_BEFORE_RANGE = re.compile(
-    r"\b(?P<between>between)?(?P<change>from|by)?\s(?:the\s)?\Z", re.IGNORECASE
-)
+_BEFORE_RANGE = pattern(__name__, "before_range", re.IGNORECASE)
 
 
 def _with_ranges(text: str, found: Sequence[Value]) -> list[Value]:

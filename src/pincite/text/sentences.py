@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from sentencex import get_sentence_boundaries
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, pattern
 from pincite.text.languages import CJK, SOUTHEAST, identify, is_english
 from pincite.types import Span
 
@@ -20,12 +20,7 @@ _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _OTHER_SPACES = re.compile(r"[^\S\n\r ]")
 # The splitter is quadratic in a line's quotation marks: 100,000 took 17 s.
 _LONGEST = 8_000
-# Abbreviations after which the splitter wrongly ends a sentence before a capital or digit.
-_ABBREVIATED = re.compile(
-    r"(?:^|[\s(\[“\"'])(?:Sen|Gov|Prof|Supt|Insp|Cllr|Messrs|Mlle|Mme|Bros|St|Ste|"
-    r"(?:approx|vol|vols|ch|chap|sec|fig|figs|no|nos|est|vs|ca|spp|ssp|var|cf|op|vz|mil)|"
-    r"(?:Approx|Vol|Vols|Ch|Fig|Figs|Est|Nos|Op))\.$"
-)
+_ABBREVIATED = pattern(__name__, "abbreviated")
 # Scripts without spaces, and how many of their characters make a word.
 SPACELESS = re.compile(f"[{CJK}{SOUTHEAST}]")
 _CJK, CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = re.compile(f"[{CJK}]"), 2, 5
@@ -41,22 +36,9 @@ _ABBREVIATED_IN = {
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
 _REMAINDER = re.compile(r"\(\d|[-–]\w")  # "1234 hab. (2019)", "к ю.-в."
-# "W maju 1920 r.", "В 1920 г.": a leading date, after which the sentence continues.
-_OPENING = re.compile(
-    r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
-    re.IGNORECASE,
-)
-# "im 14. Jahrhundert", "der 2. Weltkrieg"; but not "auf Platz 3. Danach".
-_ORDINAL = re.compile(
-    r"\b(?:der|des|dem|den|die|das|am|im|vom|zum|zur|beim|ab|bis|seit|und|ein|eine|einen|einem|einer|"
-    r"ihr|ihre|sein|seine|seinem|seinen|ihrem|ihren|jeder|jeden|dieser|diesem)\s\d{1,3}\.$",
-    re.IGNORECASE,
-)
-_MEASURE = re.compile(
-    r"[\dIVX][ \u00a0\u202f]?(?:km|cm|mm|m|ha|kg|t|g|l|km²|m²|m³|[MkG]W|min|h|"
-    r"км|м|га|кг|т|км²|м²|гг?|вв?|тыс|млн|млрд|руб|чел|экз)\."
-    r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ](?!\.))"
-)
+_OPENING = pattern(__name__, "opening", re.IGNORECASE)
+_ORDINAL = pattern(__name__, "ordinal", re.IGNORECASE)
+_MEASURE = pattern(__name__, "measure")
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -233,29 +215,7 @@ def _split(line: str, language: str) -> list[Span]:
     return [Span(each["start_index"], each["end_index"]) for each in found]
 
 
-_SEEK = (
-    r"(?:analy[sz]|ascertain|ask|assess|clarif|compar|determine|establish|estimat|evaluat|examin"
-    r"|explor|find\ out|identif|investigat|measur|quantif|review|stud|test|understand|verif)\w*"
-)
-_OPEN = (
-    r"(?:see|known?|unknown|clear|unclear|uncertain|debated?|disputed|controversial|question\w*)"
-)
-_STUDY = r"(?:study|trial|review|paper|article|analysis|meta-analysis|work|experiment|survey)"
-_OPENING_WORDS = r"\W*+(?:\w++\W++){0,8}?"  # a later question may follow an assertion
-_ASKS = re.compile(
-    rf"""
-    \W*(?:Is|Are|Was|Were|Do|Does|Did|Can|Could|Will|Has|Have|Should)\b(?!.*\byou).*\?["”’)]*\s*\Z
-    | {_OPENING_WORDS}(?:{_SEEK}|{_OPEN})\b(?:(?:\W++\w++){{0,5}}?\W++whether|\ if)\b
-    | \W*(?:[Hh]owever,\ )?[Ww]hether\b.*\b(?:{_OPEN}|not\ been\ \w+|remains?)\b
-    | {_OPENING_WORDS}(?:[Ww]e\ hypothesi[sz]ed?|test\w*\ (?:the|this|our|a)\ hypothes[ie]s)\b
-    | \W*(?:[A-Z]{{3,}}+\W++){{1,4}}To\ {_SEEK}\b  # a structured abstract: OBJECTIVE To assess
-    | .{{0,40}}\b(?:aims?|purpose|objectives?|goals?)\ of\ (?:this|the|our)\ (?:\w+\ )?{_STUDY}\b
-    | .{{0,40}}\b(?:[Oo]ur\ (?:aim|goal|objective)s?\ (?:is|are|was|were)
-        | [Ww]e\ (?:aim(?:ed)?|sought|set\ out)
-        | [Tt]h(?:is|e\ present)\ {_STUDY}\ (?:aim(?:s|ed)|seeks|sought|set\ out))\ to\ {_SEEK}\b
-    """,
-    re.VERBOSE,
-)
+_ASKS = pattern(__name__, "asks", re.VERBOSE)
 
 
 def is_question(sentence: str) -> bool:

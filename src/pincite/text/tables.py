@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from pincite.text import quantities
+from pincite.text import pattern, quantities
 from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
@@ -22,20 +22,11 @@ from pincite.text.words import roots
 MAX_ROWS = 5_000  # of a text
 HEADER_CHARS = 80  # `pincite.documents.tables` cuts longer headers
 _YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")
-_NUMERIC = re.compile(
-    r"[^\w]*\d[\d.,\s]*\W*(?:(?:thousand|million|billion)\b)?\s?\S{0,12}(?:\s\S{1,12})?"
-)
+_NUMERIC = pattern(__name__, "numeric")
 _FIGURE = re.compile(r"\d+(?:-\d+)?")
 _DASHED = str.maketrans("–/", "--")
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
-# With these, a claim's number need not be the one in the cell that it names.
-_NOT_OF_ONE = re.compile(
-    r"\b(?P<sum>together|combined|both|altogether|in all|in total|sum|total\w*)\b"
-    r"|\b(?:averag\w*|overall|between them|differ\w*|additional|another|further|than|half|twice"
-    r"|double\w*|triple\w*|per|each|every|by (?=\d)|(?:increase|rise|drop|fall|decrease|loss|gain"
-    r"|growth|decline|surplus|lead|majority) of)\b",
-    re.IGNORECASE,
-)
+_NOT_OF_ONE = pattern(__name__, "not_of_one", re.IGNORECASE)
 _SHORT_FORMS = [  # of the first word of a name
     (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
     for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))
