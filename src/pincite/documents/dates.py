@@ -8,50 +8,25 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
+from pincite.text import entry, pattern
+
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-# Month names whose first three letters differ from English. Polish and Russian names are in the
-# genitive, as in dates.
 _OTHERS = {
     name: number
-    for number, names in enumerate(
-        (
-            "ene enero gen gennaio sty stycznia янв января",
-            "fév févr février fev fevereiro lut lutego фев февр февраля",
-            "mär märz mrt maart мар марта",
-            "avr avril abr abril kwi kwietnia апр апреля",
-            "mai maggio mayo maio mei maja мая май",
-            "juin giu giugno czerwca июн июня",
-            "juil juillet lug luglio lipca июл июля",
-            "août aout agosto sierpnia авг августа",
-            "sett settembre setembro wrz września сен сент сентября",
-            "okt oktober ott ottobre outubro paź października окт октября",
-            "lis listopada ноя нояб ноября",
-            "déc décembre dez dezember dezembro dic diciembre dicembre gru grudnia дек декабря",
-        ),
-        1,
-    )
+    for number, names in enumerate(entry(__name__, "months").splitlines(), 1)
     for name in names.split()
 }
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
 # Requires a day: "2000-01" may mean a winter as well as a January.
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
-# Day first: "3.5.2024". Other separators only where it cannot be a month: "22-11-2008".
-_DAY_FIRST = re.compile(
-    r"(?<!\d)(?:(\d{1,2})\.\s?(\d{1,2})\.\s?|(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/])(\d{4})(?!\d)"
-)
+_DAY_FIRST = pattern(__name__, "day_first")
 _MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
 _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
 _HEAD_CHARS, _HEAD_LINES, _HEAD_WORDS = 1_000, 6, 15
-_FULL_DATE = re.compile(
-    r"\b(?:(?:\d{1,2}(?:st|nd|rd|th|er|º|\.)?\s+(?:de\s+)?)?[^\W\d_]{3,}\.?,?\s+(?:de\s+)?\d{4}"
-    r"|[^\W\d_]{3,}\.?\s+\d{1,2},?\s+\d{4}|\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.\s?\d{4})(?!\d)"
-)
-_ISSUED = re.compile(
-    r"\b(?:published|posted|updated|issued|released|dated?)(?: on)?:?\s*(?:[^\W\d_]+day,?\s*)?\Z",
-    re.IGNORECASE,
-)
+_FULL_DATE = pattern(__name__, "full_date")
+_ISSUED = pattern(__name__, "issued", re.IGNORECASE)
 _SET_OFF = re.compile(r"[,|·•–—(]\s*(?:[^\W\d_]+day,?\s*)?\Z|\A[^\W\d_]+day,?\s*\Z")
 _GOES_ON = re.compile(r"\W|\Z|\s*by\b", re.IGNORECASE)
 
