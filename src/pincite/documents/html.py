@@ -24,6 +24,7 @@ from pincite.documents.body import Body
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
 from pincite.documents.outcome import Markup
 from pincite.documents.text import cleaned, code_of, decoded, one_line
+from pincite.text import list_of, pattern
 from pincite.text.dates import iso_date
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
@@ -31,30 +32,13 @@ from pincite.text.sentences import n_words
 from pincite.text.tables import cells_of
 from pincite.types import COPY_OF, HEADLINE, WEBSITE, Document, Reason, Unchecked
 
-_INVISIBLE_TAGS = frozenset(
-    "head script style noscript template svg math object iframe canvas audio video select button "
-    "nav footer dialog".split()
-)
-_INLINE_TAGS = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rb rp "
-    "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
-)
+_INVISIBLE_TAGS = frozenset(list_of(__name__, "invisible_tags"))
+_INLINE_TAGS = frozenset(list_of(__name__, "inline_tags"))
 _CELL_TAGS = frozenset({"td", "th"})
-# Opacity is excluded: pages that fade in start at 0. Four-digit offsets move text off the page;
-# layouts use up to three digits.
-_HIDDEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden"
-    r"|font-size\s*:\s*0+(\.0*)?\s*(px|em|rem|pt|%)?\s*(;|!|$)"
-    r"|(?<![-\w])(text-indent|left|top)\s*:\s*-\d{4}",
-    re.IGNORECASE,
-)
+_HIDDEN = pattern(__name__, "hidden", re.IGNORECASE)
 _COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")
 _WHITE = re.compile(r"white|#fff(fff)?|rgba?\(255,255,255(,1(\.0*)?)?\)|hsl\(.*,100%\)")
-_PAYWALL_NAME = re.compile(
-    r"(?<![a-z])(pay|reg|meter|subscri(ber|ption))[-_]?(wall|gate|barrier)|"
-    r"subscri(ber|ption)s?[-_]only|piano[-_](offer|inline)|locked[-_]content",
-    re.IGNORECASE,
-)
+_PAYWALL_NAME = pattern(__name__, "paywall_name", re.IGNORECASE)
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 AFTER_NAME = 120  # characters: more than eight words
 TEASER_WORDS = 40  # of another story, below its headline
@@ -67,11 +51,7 @@ _SPACES = re.compile(r"\s+")
 # Containers of a piece of text, in order of precedence.
 _PARTS = ("comments", "h1", "a")
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
-_COMMENTS = re.compile(
-    r"\b(?<![-_])(comments?|replies|disqus|respond)"
-    r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
-    re.IGNORECASE,
-)
+_COMMENTS = pattern(__name__, "comments", re.IGNORECASE)
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
@@ -638,32 +618,17 @@ EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 # Names with colons, in lower case. Those of libraries and journals come first: catalogues fill them
 # in, while `author` often comes from a template.
 AUTHOR_METAS = ("citation_author", "dc:creator", "dcterms:creator")
-DATE_METAS = (
-    "article:published_time citation_publication_date citation_date dc:date:issued "
-    "dcterms:issued dcterms:created parsely-pub-date sailthru:date datepublished pubdate"
-).split()
+DATE_METAS = list_of(__name__, "date_metas")
 # schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
 _UNSPECIFIC = ("WebPage", "CreativeWork", "Article", "Organization")
-# Capitalised "Von" and "Par" introduce a byline; in lower case they belong to a name.
-_INTRODUCED = re.compile(
-    r"(?i:(written |posted |edited |words |story |text |reviewed )?by)\b:?\s+"
-    r"|(Von|Par|Por)\s+(?=\w+\s+\w)|(?i:author|autor|auteur|text|words)\s*:\s*"
-)
-_NOT_A_PERSON = re.compile(
-    r"(by|edit|admin|administrator|author|authors|editor|editors|editorial( team| staff)?|staff"
-    r"|staff (writer|reporter)|newsroom|redaktion|redaction|unknown|anonymous|guest|user|webmaster"
-    r"|null|none|undefined|n/a|view profile|see all|follow|share)",
-    re.IGNORECASE,
-)
+_INTRODUCED = pattern(__name__, "introduced")
+_NOT_A_PERSON = pattern(__name__, "not_a_person", re.IGNORECASE)
 _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
 _SEPARATOR = re.compile(r"\s*(?:\||::)\s*|\s+[-–—·•«»]\s+|:\s+")  # in the title of a page
-_OPINION_SECTIONS = frozenset(
-    "opinion opinions op-ed comment commentary columns columnists editorial editorials letters "
-    "meinung kommentar kommentare kolumne tribune tribunes opinión opinioni".split()
-)
+_OPINION_SECTIONS = frozenset(list_of(__name__, "opinion_sections"))
 MIN_SITE_LETTERS = 3  # "bbc"; shorter labels of a host are no names
 MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
 MAX_UPDATES = 2_000  # of a live blog

@@ -22,6 +22,7 @@ from lxml import html as lxml_html
 
 from pincite.documents.body import FIRST_BYTES, Limits, head_of, too_large
 from pincite.documents.text import codec_of, one_line
+from pincite.text import entry, pattern
 from pincite.types import Reason
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
@@ -359,22 +360,10 @@ _WRITTEN: dict[str, Callable[[list[str]], str]] = {
 
 CANONICAL = "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
 OG_URL = "//meta[@property='og:url']/@content"
-# Comments left in saved pages by Chrome and the SingleFile extension.
-_SAVED_FROM = re.compile(
-    r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
-)
+_SAVED_FROM = pattern(__name__, "saved_from")
 # Comments around what the Wayback Machine inserts, whatever its ids are.
 _WAYBACK_INSERT = ("<!-- BEGIN WAYBACK TOOLBAR INSERT -->", "<!-- END WAYBACK TOOLBAR INSERT -->")
-# The banners of the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK Web Archive, Conifer), the
-# UK Government Web Archive, the Library of Congress, archive.today, and Google's cache.
-_ARCHIVE_BARS = (
-    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'"
-    " or @id='_wb_plain_banner' or @id='_wb_frame_top_banner' or @id='wb-banner'"
-    " or @id='webArchiveInfobox' or @id='ukgwa-banner' or @id='ait-client-banner'"
-    " or @id='loc-banner' or @id='replay-banner' or @id='wayback-banner'"
-    " or @id='archive-banner' or @id='bN__google-cache-hdr'] | "
-    "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
-)
+_ARCHIVE_BARS: str = entry(__name__, "archive_bars")
 _STRUCK_OUT = "//body//*[self::del or self::s or self::strike]"  # withdrawn by the author
 _META_CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",

@@ -8,7 +8,7 @@ publishers rarely update files that they have distributed.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from pincite.documents.markup import Broken, flat, line_of, parsed, records, roo
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text import entry, list_of, pattern
 from pincite.text.dates import first_date, iso_date, stated_date
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Document, Reason, Unchecked
@@ -123,27 +124,8 @@ _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other_abstracts` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
-# Values of `RefType` in `CommentsCorrections`.
-PUBMED_STATUS = {
-    "RetractionIn": "yes",
-    "RetractedandRepublishedIn": "yes",
-    "PartialRetractionIn": "partly",
-    "ExpressionOfConcernIn": "expression of concern",
-    "ErratumIn": "corrected",
-    "CorrectedandRepublishedIn": "corrected",
-}
-_ARTICLE = {
-    "version": "MedlineCitation/PMID[@Version!='1']/@Version",
-    "doi": "PubmedData/ArticleIdList/ArticleId[@IdType='doi'] | "
-    "MedlineCitation/Article/ELocationID[@EIdType='doi'][not(@ValidYN='N')]",
-    "pmc": "PubmedData/ArticleIdList/ArticleId[@IdType='pmc']",
-    "journal": "MedlineCitation/Article/Journal/Title",
-    "journal_abbreviation": "MedlineCitation/Article/Journal/ISOAbbreviation | "
-    "MedlineCitation/MedlineJournalInfo/MedlineTA",
-    "issn": "MedlineCitation/Article/Journal/ISSN",
-    "volume": "MedlineCitation/Article/Journal/JournalIssue/Volume",
-    "issue": "MedlineCitation/Article/Journal/JournalIssue/Issue",
-}
+PUBMED_STATUS: Mapping[str, str] = entry(__name__, "pubmed_status")
+_ARTICLE: dict[str, str] = entry(__name__, "article")
 
 
 def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
@@ -300,58 +282,19 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
-# Values of `pub-date` attributes that do not mean first publication.
-_OTHER_DATES = re.compile(
-    r"pmc-release|nihms|retract|correct|received|accepted|preprint|update|open-access",
-    re.IGNORECASE,
-)
+_OTHER_DATES = pattern(__name__, "other_dates", re.IGNORECASE)
 # Fields of works that the article reviews or cites are excluded.
 _NOT_OWN = "ancestor::product|ancestor::related-article|ancestor::related-object"
 _FRONT = {
     name: " | ".join(f".//{tag}[not({_NOT_OWN})]" for tag in tags.split())
-    for name, tags in {
-        "journal": "journal-title",
-        "journal_abbreviation": "journal-id[@journal-id-type='nlm-ta'] abbrev-journal-title",
-        "issn": "issn",
-        "publisher": "publisher-name",
-        "volume": "volume",
-        "issue": "issue",
-        "first_page": "fpage",
-        "last_page": "lpage",
-        "pages": "elocation-id",
-    }.items()
+    for name, tags in entry(__name__, "front").items()
 }
 _CONTRIBUTORS: Any = etree.XPath(
     ".//contrib[not(@contrib-type) or @contrib-type='author']"
     "[not(ancestor::collab or ancestor::contrib)]"
 )
-_TYPES = {
-    "research-article": "Journal Article",
-    "review-article": "Review",
-    "systematic-review": "Systematic Review",
-    "case-report": "Case Reports",
-    "brief-report": "Journal Article",
-    "letter": "Letter",
-    "reply": "Letter",
-    "editorial": "Editorial",
-    "article-commentary": "Comment",
-    "book-review": "Book Review",
-    "news": "News",
-    "retraction": "Retraction Notice",
-    "correction": "Published Erratum",
-    "addendum": "Published Erratum",
-    "expression-of-concern": "Expression of Concern",
-}
-# Values of `related-article-type` for notices about this article.
-_JATS_STATUS = {
-    "retraction-forward": "yes",
-    "partial-retraction-forward": "partly",
-    "concern-forward": "expression of concern",
-    "expression-of-concern-forward": "expression of concern",
-    "correction-forward": "corrected",
-    "corrected-forward": "corrected",
-    "erratum-forward": "corrected",
-}
+_TYPES: Mapping[str, str] = entry(__name__, "types")
+_JATS_STATUS: Mapping[str, str] = entry(__name__, "jats_status")
 
 
 def read_jats(body: Body) -> Document | Unchecked:
@@ -473,20 +416,9 @@ def _jats_date(element: Any) -> str:
 
 # ── JATS: the text ───────────────────────────────────────────────────────────────────────────────
 
-# Elements moved out of the paragraph that contains them.
-_BESIDE = frozenset(
-    "boxed-text bibr def-list disp-quote disp-formula-group fig fig-group fn fn-group list p "
-    "preformat sec speech statement supplementary-material table-wrap table-wrap-group table "
-    "verse-group chem-struct-wrap array question answer floats-group".split()
-)
-_UNREAD = frozenset(
-    "ref-list ref bio graphic media object-id sub-article response xref-group sec-meta "
-    "alt-text long-desc permissions kwd-group subj-group related-article related-object "
-    "processing-meta contrib-group aff author-notes".split()
-)
-_LABELLED = frozenset(
-    "fig table-wrap boxed-text supplementary-material statement fn chem-struct-wrap".split()
-)
+_BESIDE = frozenset(list_of(__name__, "beside"))
+_UNREAD = frozenset(list_of(__name__, "unread"))
+_LABELLED = frozenset(list_of(__name__, "labelled"))
 
 
 def _abstracts(front: Any) -> Iterator[str]:

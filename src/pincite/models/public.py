@@ -11,6 +11,7 @@ read, and nothing is downloaded. `ChatNetwork` uses a chat server.
 import json
 import math
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pincite.models.session import Session
 
 SUPPORTED, REFUTED, NEUTRAL = "supported", "refuted", "neutral"
-_NOT_OR_YES = (NEUTRAL, SUPPORTED)  # two labels: "no support" may mean refuted or neutral
 _MEANS = {
     "entailment": SUPPORTED, "contradiction": REFUTED, "neutral": NEUTRAL,
     "not_entailment": NEUTRAL, "consistent": SUPPORTED, "hallucinated": NEUTRAL,
@@ -36,10 +36,6 @@ _NLI_NAMES = {"entailment", "contradiction", "neutral", "not_entailment"}
 _UNNAMED = re.compile(r"label_\d+")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 FOUNDATION = "foundation"  # in a verifier's folder: files of its base network
-XNLI = tuple("en ar bg de el es fr hi ru sw th tr ur vi zh".split())
-MULTI_NLI_26 = tuple(
-    "en ar bn de es fa fr he hi id it ja ko mr nl pl ps pt ru sv sw ta tr uk ur vi zh".split()
-)
 
 Head = Literal["classes", "answer", "first_token", "tokens"]
 
@@ -64,52 +60,12 @@ class Layout:
         return self.head == "classes" and self.prompt == "{document}"
 
 
-# Sources: minicheck/inference.py and minicheck.py of github.com/Liyan06/MiniCheck.
-_MINICHECK = "{document}{eos}{claim}"
-# factcg/utils.py and factcg/inference.py of github.com/derenlei/FactCG.
-_FACTCG = (
-    "{document}\n\nChoose your answer: based on the paragraph above can we conclude that "
-    '"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = ("labels", "languages")  # fields that are lists of words
+LAYOUTS = tuple(
+    Layout(**row | {field: tuple(row[field].split()) for field in _WORDS if field in row})
+    for row in _TABLES["layouts"]
 )
-# modeling_hhem_v2.py of huggingface.co/vectara/hallucination_evaluation_model.
-_HHEM = (
-    "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {document}\n\n"
-    "Hypothesis: {claim}"
-)
-# The prompt without a question, from lettucedetect/models/inference.py and
-# prompts/summary_prompt_en.txt of github.com/KRLabsOrg/LettuceDetect.
-_LETTUCE = "Summarize the following text:\npassage 1: {document}\noutput:"
-_LETTUCE_HU = "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: {document}\noutput:\n\n\n"
-# Version 2 reads the bare document: docs/code-hallucination/model_card_v2_mmbert_base.md.
-_LETTUCE_2 = tuple("en de fr es it pl zh".split())
-_BY_MORITZ_LAURER = (SUPPORTED, NEUTRAL, REFUTED)  # as listed in his model cards
-
-# The first match counts.
-LAYOUTS = (
-    Layout("minicheck-t5", "minicheck.*flan-t5", _NOT_OR_YES, "answer", "predict: " + _MINICHECK,
-           2048),
-    Layout("minicheck-roberta", "minicheck.*roberta", _NOT_OR_YES, prompt=_MINICHECK),
-    Layout("minicheck-deberta", "minicheck.*deberta", _NOT_OR_YES, prompt=_MINICHECK,
-           max_tokens=2048),
-    Layout("factcg", "factcg", _NOT_OR_YES, prompt=_FACTCG, max_tokens=2048),
-    Layout("hhem", "hallucination_evaluation_model|hhem-2", _NOT_OR_YES, "first_token", _HHEM,
-           2048, foundation="google/flan-t5-base"),
-    Layout("lettucedetect", "(lettucedect|tinylettuce).*-en-v1", (SUPPORTED, NEUTRAL), "tokens",
-           _LETTUCE, 4096),
-    Layout("lettucedetect-hu", "lettucedect.*-hu-v1", (SUPPORTED, NEUTRAL), "tokens", _LETTUCE_HU,
-           4096, ("hu",)),
-    Layout("lettucedetect-2", "lettucedect-v2-mmbert", (SUPPORTED, NEUTRAL), "tokens",
-           max_tokens=4096, languages=_LETTUCE_2),
-    Layout("nli-26", "2mil7", _BY_MORITZ_LAURER, languages=MULTI_NLI_26),
-    Layout("nli-xnli", "(mdeberta|multilingual).*xnli", _BY_MORITZ_LAURER, languages=XNLI),
-    Layout("nli-cross-encoder", "cross-encoder.*nli-", (REFUTED, SUPPORTED, NEUTRAL)),
-    # As in the model cards, quoted in verification_1/modern_nli_matcher.py of
-    # github.com/vedang1706/rag-system-final and gatekeeper/models/roster.py of
-    # github.com/engrpiyush/lakshmana-core, which measured it too.
-    Layout("nli-modernce", "(modernce|ettinx).*nli", (REFUTED, SUPPORTED, NEUTRAL),
-           mislabelled=True),
-    Layout("nli", "deberta.*mnli", _BY_MORITZ_LAURER),
-)  # fmt: skip
 _BY_LABELS = Layout("nli", "", ())  # any other network whose configuration has NLI labels
 
 
@@ -385,27 +341,6 @@ def _check_complete(folder: Path, missing: set[str]) -> None:
 
 # On a server
 
-_CONSISTENT = (
-    "Determine whether the provided claim is consistent with the corresponding document. "
-    "Consistency in this context implies that all information presented in the claim is "
-    "substantiated by the document. If not, it should be considered inconsistent. Please assess "
-    'the claim\'s consistency with the document by responding with either "Yes" or "No".'
-)
-_FLASHCHECK = "You are a fact checking model developed by NehmeAILabs. " + _CONSISTENT
-_GUARDIAN = (
-    "<guardian><no-think>As a judge agent, assess whether the provided text meets the given "
-    "judging criteria using all available information, including conversations, documents, and "
-    "tools. Provide your score immediately without explanation. Output empty <think>\\n</think> "
-    "tags followed by your score in <score></score> tags.\n\n### Criteria: A text is considered "
-    "ungrounded or unfaithful if it includes information lacking support from, or directly "
-    "contradicting, the provided document(s). This risk arises when the text fabricates details, "
-    "misinterprets the content, or makes unsupported extrapolations beyond what is explicitly "
-    "stated in the document(s).\n\n### Scoring Schema: If the last assistant's text meets the "
-    "criteria, return 'yes'; otherwise, return 'no'."
-)
-_ANSWER = ("assistant", "{claim}")
-_IN_CONTEXT = (("context", "{document}"), _ANSWER)
-
 
 @dataclass(frozen=True, slots=True)
 class ChatLayout:
@@ -420,23 +355,9 @@ class ChatLayout:
     template: Mapping[str, Any] | None = None  # its further arguments
 
 
-# Sources: SYSTEM_PROMPT and USER_PROMPT of github.com/Liyan06/MiniCheck; scripts/benchmark.py of
-# github.com/44za12/nehmeailabs.com for FlashCheck; of github.com/ibm-granite/granite-guardian, in
-# cookbooks/, granite-guardian-3.0/detailed_guide_ollama.ipynb, -3.2/quick_start_vllm.ipynb,
-# -3.3/detailed_guide_no_think.ipynb and -4.1/detailed_guide.ipynb. vLLM's request has `documents`
-# and `chat_template_kwargs`: vllm/entrypoints/openai/chat_completion/protocol.py.
-CHAT_LAYOUTS = (
-    ChatLayout("bespoke-minicheck",
-               (("system", _CONSISTENT), ("user", "Document: {document}\nClaim: {claim}"))),
-    ChatLayout("flashcheck",
-               (("system", _FLASHCHECK), ("user", "Document: {document}\n\nClaim: {claim}"))),
-    ChatLayout(r"granite3(\.[12])?-guardian", (("system", "groundedness"), *_IN_CONTEXT), "no"),
-    ChatLayout(r"granite-guardian-3\.[0-2](?!.*(lora|factuality))", _IN_CONTEXT, "no",
-               template={"guardian_config": {"risk_name": "groundedness"}}),
-    ChatLayout(r"granite-guardian-3\.3", (_ANSWER,), "no", "<score>", 32, True,
-               {"guardian_config": {"criteria_id": "groundedness"}, "think": False}),
-    ChatLayout(r"granite-guardian-4\.1", (_ANSWER, ("user", _GUARDIAN)), "no", "<score>", 32, True),
-)  # fmt: skip
+CHAT_LAYOUTS = tuple(
+    ChatLayout(**row | {"messages": tuple(map(tuple, row["messages"]))}) for row in _TABLES["chat"]
+)
 TOP = 5  # tokens whose probability is requested
 LEAST = 1e-6  # probability of an answer that is not among them
 _SPECIAL = re.compile(r"<\|[^<|>]*\|>|</?\w+>")  # tokens with which a text could end its message

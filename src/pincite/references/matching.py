@@ -12,24 +12,15 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 
+from pincite.text import entry, list_of, pattern
 from pincite.text.identifiers import ET_AL, NAME_PARTICLES
 
 NEAR_FROM = 0.7  # share of words in common: "near" titles differ in one word of four or less
 _MARKUP = re.compile(r"<[^<>]{1,40}>|\\[a-zA-Z]+\s*|[{}$\\^_]")
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th",
                           "ı": "i", "&": " and "})  # fmt: skip
-# American forms of British endings, and the one letter of "ae" in medicine.
-_AMERICAN = [
-    (re.compile(pattern), form)
-    for pattern, form in (
-        (r"is(?=(?:e|es|ed|ing|ation|ations)\b)", "iz"), (r"(?<=\w\w)our(?=s?\b|[aei]\w)", "or"),
-        (r"(?<=t)re\b", "er"), (r"(?<=[aeio])ll(?=ed\b|ing\b)", "l"), (r"ogue\b", "og"),
-        (r"aem", "em"), (r"oed", "ed"), (r"paed", "ped"),
-    )
-]  # fmt: skip
-_BREAK = re.compile(  # before a subtitle, or a second title
-    r"\s*[:;?!–—]\s+|\s+[-–—]\s+|[.?!]\s+|\s*\(|,\s+o(?:r|u|der)\b"
-)
+_AMERICAN = [(re.compile(ending), form) for ending, form in entry(__name__, "american")]
+_BREAK = pattern(__name__, "break")
 _CUT = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 # "I.—On trams": the number of a paper in its journal, if only one of two titles has it.
 _NUMBERED = re.compile(r"\s*(?:[IVXLC]+|\d{1,3})(?:[.)]\s*[–—-]?|\s*[–—])\s*(?=[^\W\d])")
@@ -58,8 +49,8 @@ def words_of(text: str) -> tuple[str, ...]:
     plain = unicodedata.normalize("NFKD", _MARKUP.sub("", plain)).casefold().translate(_LETTERS)
     letters = (_name_of_letter(c) for c in plain if not unicodedata.combining(c))
     plain = re.sub(r"(?<=\w)['’](?=\w)", "", "".join(letters))
-    for pattern, form in _AMERICAN:
-        plain = pattern.sub(form, plain)
+    for ending, form in _AMERICAN:
+        plain = ending.sub(form, plain)
     return tuple(re.findall(r"[^\W_]+", plain))
 
 
@@ -206,14 +197,9 @@ def authors(cited: Sequence[str], known: Sequence[str], *, more: bool = False) -
 # ── Venues ───────────────────────────────────────────────────────────────────────────────────────
 
 _STOP = frozenset("the of on in for and a an de la et und der die du des le acm ieee cvf".split())
-_KINDS = frozenset(
-    "advances annual annals bulletin conference international journal letters magazine meeting "
-    "notes proceedings proc review reviews symposium transactions workshop online edition".split()
-)
+_KINDS = frozenset(list_of(__name__, "kinds"))
 _ACRONYM = re.compile(r"[A-Z][A-Za-z]{0,3}[A-Z][A-Za-z]{0,9}\Z|[A-Z]{2,10}\Z")
-PREPRINTS = frozenset(
-    "arxiv corr biorxiv medrxiv chemrxiv psyarxiv ssrn preprints preprint".split()
-)
+PREPRINTS = frozenset(list_of(__name__, "preprints"))
 # What follows a section's letter only describes it.
 _SECTION = re.compile(r"[\s.,(-]{0,5}\b(?:Se(?:r|ries|ct|ction)|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*")
 _COUNTRY = re.compile(r",?\sU\.?\s?S\.?(?:\s?A\.?)?\Z")

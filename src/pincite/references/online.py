@@ -24,6 +24,7 @@ from pincite.references import catalogue, imports
 from pincite.references.catalogue import Imported, Lookup, Notice, NoticeKind, Work
 from pincite.references.imports import contained
 from pincite.settings import ReferencesSettings, WebSettings
+from pincite.text import entry
 from pincite.text.dates import stated_date
 from pincite.text.hosts import original_of, snapshot_at
 from pincite.text.identifiers import doi_of
@@ -40,7 +41,6 @@ MOST_FAILURES = 3  # in a row; then the service is not asked again in this run
 REFUSALS = (401, 403, 429)  # so is one that refuses
 MISSES = (404, 410)  # of a request that names one record
 REPLY_BYTES = 5_000_000  # a record with its references has 1 MB at most
-ROWS = 5  # records returned for a title
 MOST_WORDS, LEAST_WORDS = 32, 2  # of a title that is searched for
 _T = TypeVar("_T")
 
@@ -52,7 +52,7 @@ class Service:
     name: str
     setting: str
     read: Callable[[bytes], Iterable[Imported]]
-    ids: Mapping[str, tuple[str, ...]]  # by kind: the path of its record, and of notices about it
+    ids: Mapping[str, Sequence[str]]  # by kind: the path of its record, and of notices about it
     title: str = ""  # the path that searches for a title; empty: there is none
     numbers: str = ""  # the path of the records whose numbers the search returns
     key: str = ""  # environment variable of the key without which it cannot be searched
@@ -148,55 +148,15 @@ def _numbers(body: bytes) -> list[str]:
     return [number for number in json.loads(body)["esearchresult"]["idlist"] if number.isdecimal()]
 
 
-_EFETCH = "/efetch.fcgi?db=pubmed&retmode=xml&tool=pincite&id={}"
-_BOOKS = (
-    f"/search.json?limit={ROWS}&fields=title,subtitle,author_name,first_publish_year,publish_year,"
-    "publisher,isbn,editions,editions.title,editions.subtitle"
-)
-# Identifiers are asked for in this order. A service that has no titles is asked last.
-SERVICES = (
-    Service(
-        "Crossref",
-        "crossref",
-        _crossref,
-        {"doi": ("/works/{}", "/works?rows=20&filter=updates:{}")},
-        f"/works?rows={ROWS}&query.bibliographic={{title}}%20{{author}}%20{{year}}",
-        status="doi",
-    ),
-    Service(
-        "DataCite",
-        "datacite",
-        _datacite,
-        {"doi": ("/dois/{}",), "arxiv": ("/dois/10.48550%2Farxiv.{}",)},
-        f"/dois?page%5Bsize%5D={ROWS}&query=titles.title:%22{{title}}%22",
-    ),
-    Service(
-        "PubMed",
-        "pubmed",
-        _pubmed,
-        {"pmid": (_EFETCH,)},
-        f"/esearch.fcgi?db=pubmed&retmode=json&retmax={ROWS}&tool=pincite&term={{title}}%5Bti%5D",
-        numbers=_EFETCH,
-        status="pmid",
-    ),
-    Service(
-        "Open Library",
-        "open_library",
-        _open_library,
-        {"isbn": (_BOOKS + "&isbn={}",)},
-        _BOOKS + "&title={title}&author={author}",
-        only_books=True,
-    ),
-    Service(
-        "OpenAlex",
-        "openalex",
-        _openalex,
-        {"doi": ("/works/doi:{}",), "pmid": ("/works/pmid:{}",), "pmc": ("/works/pmcid:PMC{}",)},
-        f"/works?per_page={ROWS}&filter=title.search:{{title}}",
-        key="OPENALEX_API_KEY",
-    ),
-    Service("Wayback Machine", "", _wayback, {"url": ("?url={}",)}),
-)
+_READ: Mapping[str, Callable[[bytes], Iterable[Imported]]] = {
+    "Crossref": _crossref,
+    "DataCite": _datacite,
+    "PubMed": _pubmed,
+    "Open Library": _open_library,
+    "OpenAlex": _openalex,
+    "Wayback Machine": _wayback,
+}
+SERVICES = tuple(Service(read=_READ[row["name"]], **row) for row in entry(__name__, "services"))
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────────────────────────

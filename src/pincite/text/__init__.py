@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -55,3 +55,42 @@ def word_lists(module: str, table: str) -> dict[str, frozenset[str]]:
     """Return the lists of words of a table of the `patterns.toml` beside a module."""
     listed = tables_in(Path(module).parent)[table]
     return {name: frozenset(words.split()) for name, words in listed.items()}
+
+
+def _rules(folder: str) -> Mapping[str, Mapping[str, Any]]:
+    path = Path(__file__).parents[1] / folder / "patterns.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def entry(module: str, name: str) -> Any:
+    """Return what the `patterns.toml` beside a module (its `__name__`) has for the module."""
+    _, folder, section = module.split(".")
+    return _rules(folder)[section][name]
+
+
+def pattern(
+    module: str, name: str, flags: int = 0, **parts: str | Iterable[str]
+) -> re.Pattern[str]:
+    """Compile a pattern of `patterns.toml`.
+
+    Its lines are one unless it is verbose. <PART> stands for a part given as an expression or
+    alternatives, or for the module's entry `part`.
+    """
+
+    def filled(name: str) -> str:
+        return re.sub(r"<([A-Z_]+)>", lambda part: shown(part[1]), entry(module, name))
+
+    def shown(part: str) -> str:
+        value = parts.get(part)
+        if value is None:
+            return filled(part.lower())
+        return value if isinstance(value, str) else "|".join(value)
+
+    text = filled(name)
+    return re.compile(text if flags & re.VERBOSE else text.replace("\n", ""), flags)
+
+
+def list_of(module: str, name: str) -> list[str]:
+    """Return the words of an entry of `patterns.toml`."""
+    words: str = entry(module, name)
+    return words.split()

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, pattern
 from pincite.text import words as wording
 from pincite.text.figures import ONES, ORDINALS, TENS, fold
 from pincite.text.finite import finite_verb, lemmas
@@ -40,27 +40,15 @@ _WORDS = "|".join(sorted(_UP | _DOWN | {"up", "down", "lost"}))
 _TURN = rf"(?<!\bmade )(?<!\bmake )\b(?P<turn>{_WORDS})\b"
 _TURNING = re.compile(rf"{_TURN}|\bwent\b", re.IGNORECASE)
 _HEDGE_WORDS = r"(?:(?:just|only|about|around|some|nearly|almost|over|under|more than) ){0,2}"
-# Before a value: "went up again by nearly a", "cut the bill by a".
-_BY = re.compile(
-    rf"(?:\b(?:went|gone|go|goes) )?{_TURN}(?: again)?(?: [a-z]+ly)?(?P<by> by| of)?"
-    rf" {_HEDGE_WORDS}(?:an? )?\Z",
-    re.IGNORECASE,
-)
-_BY_OBJECT = re.compile(
-    rf"{_TURN} (?P<object>[^.,;:]{{1,60}}?)(?P<by> by) {_HEDGE_WORDS}(?:an? )?\Z", re.IGNORECASE
-)
+_BY = pattern(__name__, "by", re.IGNORECASE, TURN=_TURN, HEDGE_WORDS=_HEDGE_WORDS)
+_BY_OBJECT = pattern(__name__, "by_object", re.IGNORECASE, TURN=_TURN, HEDGE_WORDS=_HEDGE_WORDS)
 _LONGEST_BY, _LONGEST_BY_OBJECT = 60, 90  # characters
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
 _THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
 _THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
 _LARGER = "more|higher|greater|larger|bigger|longer|taller|older|wider|heavier|deeper|dearer"
 _SMALLER = "fewer|less|lower|smaller|shorter|younger|narrower|lighter|cheaper"
-# "More likely to vote than men", "fewer pupils than in 2019", "below the national average".
-_THAN_OTHER = re.compile(
-    rf"\b(?:(?P<up>{_LARGER})|{_SMALLER})(?: (?:likely|often|common))?\b(?P<what>[^.,;]{{0,80}}?)"
-    r"\bthan (?P<than>(?!any\b|ever\b)[^.,;]+)|\b(?:(?P<above>above)|below) (?P<of>the [^.,;]+)",
-    re.IGNORECASE,
-)
+_THAN_OTHER = pattern(__name__, "than_other", re.IGNORECASE, LARGER=_LARGER, SMALLER=_SMALLER)
 _CARRIED = re.compile(r"\b(?:put|brought|built|gone|went|come|came)\b(?=[^.,;]*\Z)")
 _WHOLE = frozenset(wording.roots("whole rest other others average"))
 # "From 40 to 80".
@@ -69,18 +57,11 @@ _TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
 _LONGEST_FROM = 24  # characters
 # Between two values of one sentence, of which the second is of an earlier time or another thing.
 _FROM_BEFORE = r"(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
-_BESIDE = re.compile(
-    r",? (?:as )?(?:compared (?:with|to)|against|versus|while|whereas) (?:about )?"
-    rf"|,? (?P<was>(?:an? )?{_FROM_BEFORE} from) {_HEDGE_WORDS}"
-)
+_BESIDE = pattern(__name__, "beside", FROM_BEFORE=_FROM_BEFORE, HEDGE_WORDS=_HEDGE_WORDS)
 _NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
 _PER = re.compile(r"\b(?:per|every|each) \Z")
 _LONGEST_PER = 8  # characters
-_AGO = re.compile(
-    rf"\b(?:the|an?|\d+|{'|'.join([*ONES, *TENS])}) (?:previous )?(?:year|month|week|decade)s?"
-    r" (?:earlier|before|previously|ago)\b|\b(?:last|the previous) (?:year|month|week|decade)\b",
-    re.IGNORECASE,
-)
+_AGO = pattern(__name__, "ago", re.IGNORECASE, WORDS=[*ONES, *TENS])
 _OF_OTHER = re.compile(r"\b(?:in|for|across|of|among|at|the|an?) ", re.IGNORECASE)
 _MOST_NEW = 4  # words that name another thing: "the rest of the region"
 # Words for any value: a text that adds no others goes on from the one before.
@@ -90,11 +71,7 @@ LEVEL_WORDS = frozenset(
         "stand stood come came reached amounted year earlier before previous previously"
     )
 )
-_MAJORITY = re.compile(
-    r"(?:\A|[,;] |\bthat )(?P<most>most)(?: of)?(?= )|\b(?P<more>most of)(?= )"
-    r"|\b(?:the|a) (?:[a-z]+ )?(?:(?P<majority>majority)|minority) of(?= )",
-    re.IGNORECASE,
-)
+_MAJORITY = pattern(__name__, "majority", re.IGNORECASE)
 _OF = " of "  # between a share and its whole
 _HEAD = 2  # words of a whole that may be its noun
 _LONGEST_WHOLE = 60  # characters
@@ -504,30 +481,11 @@ _UPWARDS, _DOWNWARDS = (
     {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)
 )
 _ORDINAL = "|".join(ORDINALS[1:])
-_SUPERLATIVE = re.compile(  # "the third-largest", "its most popular"
-    rf"\b(?:the|its|their|his|her)(?:\s+(?P<nth>{_ORDINAL}|[2-9](?:nd|rd|th)))?[ -]+"
-    r"(?:(?P<order>[a-z]{2,}(?=est\b))est|most [a-z]+)\b",
-    re.IGNORECASE,
-)
-_PLACED = re.compile(  # "came third of 24": the size of the field is no place
-    rf"\b(?:ranked|came|finished|placed|was|is) (?P<nth>first|{_ORDINAL}|\d{{1,4}}(?:st|nd|rd|th))"
-    r"(?= (?:out )?of \S)",
-    re.IGNORECASE,
-)
-_EXCEEDED = re.compile(  # "only two towns are larger than it", "nowhere costs as much as this"
-    rf"\b(?:no other|nowhere|(?:only|just) (?P<n>{'|'.join(ONES)}))\b[^.,;]{{1,60}}?\b"
-    r"(?:as (?:much|many)|more|(?P<order>[a-z]{2,}(?=er\b))er)\b"
-    r"(?=[^.;]{0,80} (?:as|than) )",
-    re.IGNORECASE,
-)
-_ANY_OTHER = re.compile(  # "higher than any other"
-    r"\b(?:more|(?P<order>[a-z]{2,}(?=er\b))er)\b[^.,;]{0,60}?\bthan any(?:where|one)?"
-    r" (?:other|else)\b",
-    re.IGNORECASE,
-)
-_OF_SEVERAL = re.compile(
-    r"\b(?:one|some|two|three|many|several|among|\d+)(?: of)? \Z", re.IGNORECASE
-)
+_SUPERLATIVE = pattern(__name__, "superlative", re.IGNORECASE, ORDINAL=_ORDINAL)
+_PLACED = pattern(__name__, "placed", re.IGNORECASE, ORDINAL=_ORDINAL)
+_EXCEEDED = pattern(__name__, "exceeded", re.IGNORECASE, ONES=ONES)
+_ANY_OTHER = pattern(__name__, "any_other", re.IGNORECASE)
+_OF_SEVERAL = pattern(__name__, "of_several", re.IGNORECASE)
 _LONGEST_OF_SEVERAL = 12  # characters of what `_OF_SEVERAL` matches
 _LEAST_FIELD = 3  # things, of which one may be the first
 

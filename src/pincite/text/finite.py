@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from pincite.text import syntax, words_of
+from pincite.text import pattern, syntax, words_of
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
@@ -39,19 +39,13 @@ _CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
 NAME = (
     rf"(?!(?i:{'|'.join(syntax.PARTICLES)})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
 )
-_NAMED = re.compile(
-    rf"(?P<place>\b(?:in|at|to|from|near|on|of) )?(?P<the>\b[Tt]he )?\b(?P<name>{NAME})"
-)
+_NAMED = pattern(__name__, "named", NAME=NAME)
 _KIND = r"(?P<kind>[\w-]+(?: [\w-]+){0,5})\b(?!['’])"
 _LOWER = r"(?=(?P<kind>[a-z-]+(?: [a-z-]+){0,3}))"
-_BESIDE = re.compile(
-    rf"(?:,| \(|(?P<is> (?:is|was|became|remains))) ?(?:an?|the|his|her|its) {_KIND}"
-)
+_BESIDE = pattern(__name__, "beside", KIND=_KIND)
 _BEFORE = re.compile(r"(?:\A|by )[Tt]he (?P<kind>[a-z-]+(?: [a-z-]+){0,2}),? \Z")
 _THE = re.compile(rf"\b[Tt]he {_LOWER}")
-_UNNAMED = re.compile(
-    rf"(?<!\bis )(?<!\bwas )\b(?i:(?P<det>the|an?|another|both|two|three|several)) {_LOWER}"
-)
+_UNNAMED = pattern(__name__, "unnamed", LOWER=_LOWER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,11 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote, urlsplit
 
-WIKIPEDIA_AND_COPIES = tuple(
-    "wikipedia.org wikiwand.com alchetron.com bionity.com chemeurope.com dbpedia.org "
-    "en-academic.com encyclopedia.kids.net.au everipedia.org infogalactic.com justapedia.org "
-    "kiddle.co peoplepill.com wiki2.org wikimili.com wikizero.com wn.com".split()
-)
-WIKIPEDIA_AND_MIRRORS = (  # with other wikis, which are never suggested either
-    *WIKIPEDIA_AND_COPIES,
-    *"wikimedia.org wikidata.org wiktionary.org wikivoyage.org wikiquote.org wikinews.org".split(),
-    *"everybodywiki.com fandom.com".split(),
-)
+from pincite.text import list_of, pattern
+
+WIKIPEDIA_AND_COPIES = tuple(list_of(__name__, "wikipedia_and_copies"))
+# With other wikis, which are never suggested either.
+WIKIPEDIA_AND_MIRRORS = (*WIKIPEDIA_AND_COPIES, *list_of(__name__, "other_wikis"))
 
 
 def host_of(url: str) -> str:
@@ -57,9 +52,7 @@ def without_folder(url: str) -> str:
     return unquote(path.partition("#")[0].rpartition("/")[2]) if is_file else url
 
 
-_FRONT = re.compile(
-    r"/?|/(index|default|home)(\.\w{2,5})?/?|/[a-z]{2}([-_][a-z]{2})?/?", re.IGNORECASE
-)
+_FRONT = pattern(__name__, "front", re.IGNORECASE)
 
 
 def is_front(url: str) -> bool:
@@ -78,16 +71,8 @@ def is_front(url: str) -> bool:
 WAYBACK_HOSTS = ("archive.org",)  # includes subdomains
 _MOST_ARCHIVES = 3  # that contain copies of each other's copies
 _NEWEST = "2"  # as a time: the Wayback Machine resolves it to the latest copy
-_WAYBACK = re.compile(
-    r"(?P<base>https?://[^/]+/(?:web|wayback)/)"
-    r"(?:(?P<time>\d{1,14})(?:[a-z]{2}_)?/|\d{0,14}\*/|(?=https?:/))(?P<page>.+)",
-    re.IGNORECASE,
-)
-_TODAY = re.compile(
-    r"https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/"
-    r"(?P<time>\d{8,14}|\d{4}(?:\.\d\d){2}-\d{6})/(?P<page>https?:.+)",
-    re.IGNORECASE,
-)
+_WAYBACK = pattern(__name__, "wayback", re.IGNORECASE)
+_TODAY = pattern(__name__, "today", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from urllib.parse import quote, unquote, urlsplit
 
-from pincite.text import words_of
+from pincite.text import pattern, words_of
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
 _DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.|www\.)?doi\.org/)?10\.[0-9]{4,9}/\S+\Z", re.I)
@@ -14,18 +14,9 @@ _DOI_IN = re.compile(r"\b10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"“”]{1,300}")
 _NEXT = re.compile(r"[,;](?=10\.[0-9]{4}|(?:doi|pmid|pmc|issn|isbn|arxiv|https?)\b)", re.IGNORECASE)
 # In publishers' URLs a DOI follows a slash or is in the query; view names may follow it.
 _DOI_IN_URL = re.compile(r"(?<=[/=])10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s?&#]{1,300}")
-_VIEW = re.compile(
-    r"(/(full|fulltext|abstract|abs|e?pdf|html?|xml|summary|meta|references|citations?|figures?|tables?"
-    r"|metrics|supplement\w*|suppl_file|download|viewer?)(\.html?)?)+/?\Z"
-    r"|\.(full|short|abstract|long|pdf|html?|xml|full\.pdf)\Z|/\Z",
-    re.IGNORECASE,
-)
+_VIEW = pattern(__name__, "view", re.IGNORECASE)
 _PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
-_PMID = re.compile(
-    r"(?:pmid:?\s*|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/)?"
-    r"0*([1-9][0-9]{0,8})/?\Z",
-    re.IGNORECASE,
-)
+_PMID = pattern(__name__, "pmid", re.IGNORECASE)
 # Identifiers that a reference in plain text names, as written there: a wrong one is kept.
 _NAMED = {
     "isbn": re.compile(r"\bISBN(?:-1[03])?[ :]*([0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx])\b"),

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sentencex import get_sentence_boundaries
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, pattern
 from pincite.text.languages import CJK, SOUTHEAST, identify, is_english
 from pincite.types import Span
 
@@ -23,8 +23,7 @@ _OTHER_SPACES = re.compile(r"[^\S\n\r ]")
 # The splitter is quadratic in a line's quotation marks: 100,000 took 17 s.
 _LONGEST = 8_000  # characters of a line
 _TAIL = 20  # characters at the end of a sentence in which its last word is looked up
-# Abbreviations after which the splitter wrongly ends a sentence before a capital or digit.
-_ABBREVIATED = re.compile(rf"(?:^|[\s(\[“\"'])(?:{LEXICON['abbreviations']['en']})\.$")
+_ABBREVIATED = pattern(__name__, "abbreviated")
 SPACELESS, _CJK = re.compile(f"[{CJK}{SOUTHEAST}]"), re.compile(f"[{CJK}]")
 CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = 2, 5  # of scripts without spaces
 # Thai and Lao end a sentence with a space, but have spaces around numbers and names too.
@@ -39,18 +38,9 @@ _ABBREVIATED_IN = {
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
 _REMAINDER = re.compile(r"\(\d|[-–]\w")  # "1234 hab. (2019)", "к ю.-в."
-# "W maju 1920 r.", "В 1920 г.": a leading date, after which the sentence continues.
-_OPENING = re.compile(
-    rf"(?:{LEXICON['sentences']['before_dates']})(?:\s\S+){{1,3}}\Z", re.IGNORECASE
-)
-# "im 14. Jahrhundert", "der 2. Weltkrieg"; but not "auf Platz 3. Danach".
-_ORDINAL = re.compile(
-    rf"\b(?:{LEXICON['sentences']['before_ordinals']})\s\d{{1,3}}\.$", re.IGNORECASE
-)
-_MEASURE = re.compile(
-    rf"[\dIVX][ \u00a0\u202f]?(?:{LEXICON['sentences']['measures']})\."
-    r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ](?!\.))"
-)
+_OPENING = pattern(__name__, "opening", re.IGNORECASE)
+_ORDINAL = pattern(__name__, "ordinal", re.IGNORECASE)
+_MEASURE = pattern(__name__, "measure")
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -230,23 +220,7 @@ def _split(line: str, language: str) -> list[Span]:
     return [Span(bounds["start_index"], bounds["end_index"]) for bounds in boundaries]
 
 
-_SEEK = rf"(?:{LEXICON['questions']['seek']})\w*"
-_OPEN, _STUDY = (rf"(?:{LEXICON['questions'][name]})" for name in ("unanswered", "studies"))
-_OPENING_WORDS = r"\W*+(?:\w++\W++){0,8}?"  # a later question may follow an assertion
-_ASKS = re.compile(  # a yes-or-no question, an indirect one, a hypothesis, the aim of a study
-    rf"""
-    \W*(?:Is|Are|Was|Were|Do|Does|Did|Can|Could|Will|Has|Have|Should)\b(?!.*\byou).*\?["”’)]*\s*\Z
-    | {_OPENING_WORDS}(?:{_SEEK}|{_OPEN})\b(?:(?:\W++\w++){{0,5}}?\W++whether|\ if)\b
-    | \W*(?:[Hh]owever,\ )?[Ww]hether\b.*\b(?:{_OPEN}|not\ been\ \w+|remains?)\b
-    | {_OPENING_WORDS}(?:[Ww]e\ hypothesi[sz]ed?|test\w*\ (?:the|this|our|a)\ hypothes[ie]s)\b
-    | \W*(?:[A-Z]{{3,}}+\W++){{1,4}}To\ {_SEEK}\b  # a structured abstract: OBJECTIVE To assess
-    | .{{0,40}}\b(?:aims?|purpose|objectives?|goals?)\ of\ (?:this|the|our)\ (?:\w+\ )?{_STUDY}\b
-    | .{{0,40}}\b(?:[Oo]ur\ (?:aim|goal|objective)s?\ (?:is|are|was|were)
-        | [Ww]e\ (?:aim(?:ed)?|sought|set\ out)
-        | [Tt]h(?:is|e\ present)\ {_STUDY}\ (?:aim(?:s|ed)|seeks|sought|set\ out))\ to\ {_SEEK}\b
-    """,
-    re.VERBOSE,
-)
+_ASKS = pattern(__name__, "asks", re.VERBOSE)
 
 
 def is_question(sentence: str) -> bool:

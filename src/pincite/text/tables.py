@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from pincite.text import alternatives, quantities
+from pincite.text import pattern, quantities
 from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
@@ -22,20 +22,12 @@ from pincite.types import Span
 
 MAX_ROWS = 5_000  # of a text
 HEADER_CHARS = 80  # `pincite.documents.tables` cuts longer headers
-_YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")  # "1990", "2010-11"
-_NUMERIC = (
-    re.compile(  # a cell with a number and at most its scale and unit: "$412.5 million a year"
-        r"[^\w]*\d[\d.,\s]*\W*(?:(?:thousand|million|billion)\b)?\s?\S{0,12}(?:\s\S{1,12})?"
-    )
-)
+_YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")
+_NUMERIC = pattern(__name__, "numeric")
 _FIGURE = re.compile(r"\d+(?:-\d+)?")
 _DASHED = str.maketrans("–/", "--")  # "2010/11" and "2010–11" are "2010-11"
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
-# With these, a claim's number need not be the one in the cell that it names.
-_NOT_OF_ONE = re.compile(
-    rf"\b(?:(?P<sum>{alternatives('tables', 'sums')})|{alternatives('tables', 'others')})\b",
-    re.IGNORECASE,
-)
+_NOT_OF_ONE = pattern(__name__, "not_of_one", re.IGNORECASE)
 _SHORT_FORMS = [  # of the first word of a name
     (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
     for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
+from pincite.text import pattern
 from pincite.text.figures import ONES
 from pincite.text.finite import referents_in
 from pincite.text.words import sentences_of
@@ -18,33 +19,11 @@ from pincite.types import Span
 
 _WEEKDAYS, _MONTHS = [*day_name], [*month_name][1:]
 _MONTH_OF = {name.lower(): n for names in (month_name, month_abbr) for n, name in enumerate(names)}
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)}|(?:{'|'.join([*month_abbr][1:])})\b\.?)"
-_PART = r"(?:morning|lunchtime|afternoon|evening|night)"
-_NUMBER = rf"(?P<n>\d{{1,3}}|an?|{'|'.join(ONES)})"
-_ANY = re.compile(
-    rf"""\b(?:
-    (?P<before>[Tt]he\ day\ before\ yesterday)
-    | (?P<yesterday>[Yy]esterday|[Ll]ast\ night)
-    | (?P<today>[Tt]oday|[Tt]onight|[Tt]his\ (?:very\ )?{_PART})
-    | (?P<tomorrow>[Tt]omorrow)
-    | (?<![Tt]he\ )(?P<which>[Ll]ast|[Pp]ast|[Nn]ext|[Tt]his(?:\ coming)?|[Cc]oming)\ (?:
-        (?P<unit>month|year) | (?P<season>spring|summer|autumn) | (?P<named>{"|".join(_WEEKDAYS)})
-        | (?P<of>{"|".join(_MONTHS)})(?!\ \d))
-    | (?i:{_NUMBER})\ (?P<ago>day|week|month|year)s?\ ago
-    | (?:[Oo]n|[Ss]ince|[Uu]ntil|[Bb]y|[Ff]rom)\ (?P<weekday>{"|".join(_WEEKDAYS)})
-    | (?:(?i:on|in|since|until|by|from|early|late)\ )?
-      (?:(?P<nth>\d{{1,2}})(?:st|nd|rd|th)?\ (?:of\ )?)?
-      (?P<in>{"|".join(_MONTHS)})\ (?:of\ )?(?P<whose>last|this|next)\ year
-    | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\ of)?\ {_MONTH}(?!,?\ \d)
-    | {_MONTH.replace("month", "first")}\ (?P<after>\d{{1,2}})(?:st|nd|rd|th)?(?!,?\ \d|\d)
-    | (?i:in|since|until|by|from|early|late)\ (?P<only>{"|".join(_MONTHS)})(?!,?\ \d)
-    )\b""",
-    re.VERBOSE,
+_MONTH = rf"{'|'.join(_MONTHS)}|(?:{'|'.join([*month_abbr][1:])})\b\.?"
+_ANY = pattern(
+    __name__, "any", re.VERBOSE, WEEKDAYS=_WEEKDAYS, MONTHS=_MONTHS, MONTH=_MONTH, ONES=ONES
 )
-_TO_COME = re.compile(
-    r"\b(?:will|shall|going to|(?:is|are) (?:to|due|set|scheduled|expected|planned)|"
-    r"(?:re)?opens|takes place|begins|starts|plans? to|expects? to)\b"
-)
+_TO_COME = pattern(__name__, "to_come")
 _COMING = frozenset({"next", "coming", "this coming"})
 _STEPS = {"last": -1, "past": -1, "next": 1}  # of months or years
 _ANCHOR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")  # another year: the time may be relative to it

@@ -21,7 +21,7 @@ from xml.parsers import expat
 from pincite.documents.body import format_of
 from pincite.documents.text import code_of, decoded, detect
 from pincite.errors import InputError
-from pincite.text import citation_marks
+from pincite.text import citation_marks, pattern
 from pincite.text.citation_marks import Mark
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import identifiers_in
@@ -397,34 +397,16 @@ NOUN = "[this work]"  # stands for a mark that its sentence needs: its digits wo
 MAX_USES = 20_000  # of references: "[1-50]" is short
 _LINE = re.compile(r"[^\n]+|^$", re.MULTILINE)
 _WIKITEXT = re.compile(r"<ref[\s>/]|\{\{|\[\[", re.IGNORECASE)
-_LIST = re.compile(
-    r"[\s#*\d.]*(?:(?:cited |selected )?references(?: and notes)?|reference list|works cited"
-    r"|bibliography|literature(?: cited)?|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?"
-    r"|références(?: bibliographiques)?|bibliographie|referencias|bibliografía|bibliografia"
-    r"|riferimenti bibliografici|referências|literatuur(?:lijst)?)[\s:*]*",
-    re.IGNORECASE,
-)
+_LIST = pattern(__name__, "list", re.IGNORECASE)
 _ENTRY = re.compile(r"(?:\[(\d{1,3})\]:?|(\d{1,3})[.)]?)\s+(?=\S)")
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]{0,999}[^\s<>\"”.,;:)\]]", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"„]([^“”\"„]{10,300}?)[,.]?[”\"“]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _LOWER = re.compile(r"(?<!\S)[^\W\d_A-Z]\S*")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-# After a word or its punctuation: not in "m²", "R²" or "10⁶".
-_SUPERSCRIPT = re.compile(
-    r"(?:(?<=[^\W\d_]{3})|(?<=[.,;:)”\"’]))[¹²³⁴-⁹][⁰¹²³⁴-⁹]?(?:[,–⁻-][⁰¹²³⁴-⁹]{1,3})*"
-)
-# "As reported in [3], …": the sentence needs a word for the mark.
-_NEEDS_MARK = re.compile(
-    r"\b(?:in|by|from|of|see|see also|refs?\.?|references?|than|with|to|and|siehe|vgl\.|von|nach"
-    r"|laut|aus|bei)\s+\Z",
-    re.IGNORECASE,
-)
-# "Smith et al. [3] showed that …": the mark is for the whole sentence.
-_NAMED = re.compile(
-    r"(?:(?:\A|[.;:]\s+)[A-Z][\w'’-]+(?:,? (?:and|&|und) [A-Z][\w'’-]+)?"
-    r"|\b[A-Z][\w'’-]+(?: et al\.?| and (?:colleagues|co-?workers)))\s*\Z"
-)
+_SUPERSCRIPT = pattern(__name__, "superscript")
+_NEEDS_MARK = pattern(__name__, "needs_mark", re.IGNORECASE)
+_NAMED = pattern(__name__, "named")
 _CONTINUES = re.compile(r"[a-zA-Z0-9,–-]\Z")
 _NEW_SENTENCE = re.compile(r"(?:\A|[.!?]\s+)\Z")
 _INTERVAL = re.compile(r"\b(?:CI|IQR|KI|range|interval)\b[\s,:=]*\Z")  # 95% CI [1, 3]

@@ -23,7 +23,7 @@ from typing import Any
 
 from pincite.judgement.findings import atoms
 from pincite.notes import Note
-from pincite.text import LEXICON
+from pincite.text import LEXICON, entry, pattern
 from pincite.text.citation_marks import AUTHOR_YEAR
 from pincite.text.clauses import MAX_CHARS, Standing, standing
 from pincite.text.sentences import n_words
@@ -51,14 +51,7 @@ _SECTIONS = _cues("cue_sections")
 _PERCENT = re.compile(r"%|\bper ?cent\b")
 _NAME = re.compile(r"(?<=[^.!?\"“] )[A-Z][\w’'-]+")
 _YEAR = re.compile(r"\b1\d{3}s?\b|\b20\d{2}s?\b")
-_REASONS = {  # cues shown as reasons, with the codes of their notes
-    "reports": "need_said",
-    "attributes": "need_opinion",
-    "superlative": "need_superlative",
-    "studies": "need_study",
-    "hedges": "need_unsure",
-    "contends": "need_disputed",
-}
+_REASONS: Mapping[str, str] = entry(__name__, "reasons")
 _OF_ARTICLE = ("living", "in_reception")  # listed last: what the sentence says comes first
 _LOWER = re.compile(r"\b[a-z]{4,}")
 
@@ -163,40 +156,16 @@ def _note(code: str, words: Sequence[str]) -> Note:
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula
 _NEAR = 120  # characters before a block that may contain a quotation's opening markup
-_APART = re.compile(
-    r"(?:see also|(?:foot)?notes?|references?|further reading|external links?|bibliography|sources|"
-    r"works cited|citations?|(?:selected |major |published )?(?:works|publications|writings)|"
-    r"(?:disc|film|vide)ography|(?:image )?gallery|literature|track listing|personnel|credits|"
-    r"(?:in )?popular culture|cultural references|in fiction)(?: and .*)?",
-    re.IGNORECASE,
-)
-_FICTION = re.compile(
-    r"(?:plot|synopsis|story|storyline|premise|(?:plot )?summary|(?:main )?characters)\b.*",
-    re.IGNORECASE,
-)
+_APART = pattern(__name__, "apart", re.IGNORECASE)
+_FICTION = pattern(__name__, "fiction", re.IGNORECASE)
 _OF_FICTION = re.compile(r"\bcharacters\b|\bepisodes\b", re.IGNORECASE)  # in a list's title
 _REFERS = re.compile(r"\b(?:may|can|could)(?: also)? (?:also )?(?:refer to|mean|stand for)\b")
-_POINTER = re.compile(
-    r"(?:main (?:article|page)|see (?:also )?\W|see also|further information|for (?:more|other|a "
-    r"(?:list|more))\b|this (?:article|section|list)\b|the following\b|below\b|listed below|"
-    r"the (?:tables?|charts?|diagrams?|graphs?|figures?|images?|maps?) (?:below|above|"
-    r"shows?|lists?)\b)",
-    re.IGNORECASE,
-)
+_POINTER = pattern(__name__, "pointer", re.IGNORECASE)
 _TEX = re.compile(r"\\[a-z]{2,}|[_^]\{|\b[a-z]_[a-z0-9]\b")
-_MADE_UP = re.compile(
-    r"(?:(?:for )?(?:example|instance)\b[^.]{0,80}\b"
-    r"(?:might|may|could|would|some(?:one|body)|if)\b|"
-    r"(?:if|suppose|imagine|consider|say|let)\b[^.]{0,20}\b(?:for (?:example|instance)|that|us)\b)",
-    re.IGNORECASE,
-)
+_MADE_UP = pattern(__name__, "made_up", re.IGNORECASE)
 _NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
 _LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
-_QUOTE_OPENS = re.compile(  # a template, a tag, or an indented line
-    r"(?:<(?:blockquote|dd)\b[^<>]*>|\{\{\s*[a-z ]*quot[a-z ]*\|(?:[^{}|]*=)?|(?:\A|\n)[*#;]*:+)\s*"
-    r"(?:<p\b[^<>]*>)?[\s\"“']*\Z",
-    re.IGNORECASE,
-)
+_QUOTE_OPENS = pattern(__name__, "quote_opens", re.IGNORECASE)
 _ADDRESS = re.compile(r"\[?https?://|\{\{\s*(?:cite|isbn|doi)\b", re.IGNORECASE)
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pincite.text import list_of, pattern
 from pincite.text.identifiers import identifiers_in
 from pincite.types import Span
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder, Writer
@@ -217,12 +218,7 @@ class _Walker:
 
 # Picture options that are not the caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
-# Abbreviations before page numbers, in the ten languages: <ref name=a details="pp. 4–5" />.
-_PAGES = re.compile(
-    r"(?:pp?|pages?|pgs?|S|Seiten?|págs?|páginas?|pagg?|pagine|pagina|blz|str|strony|с|стр)\b\.?\s*"
-    r"(?=[\divxlc])",
-    re.IGNORECASE,
-)
+_PAGES = pattern(__name__, "pages", re.IGNORECASE)
 _PAGE_FIELDS = TABLE["fields"]["pages"]
 _LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
@@ -440,24 +436,12 @@ _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
 _FIRST = ("1", "text", "quote", "content", "title")  # names of the first, as in {{quote|text=…}}
 _FILE = re.compile(rf"\s*(?:{'|'.join(FILE)})\s*:", re.IGNORECASE)
-# Prefixes that link to another namespace or wiki. Language codes are short and lower case; titles
-# with such a beginning ("e.g.: …") are not linked in this way.
-_HIDDEN = re.compile(
-    rf"\s*(?:(?i:{'|'.join(CATEGORY)})\s*:|"
-    r"(?!doi:)(?:[a-z]{2,3}|[a-z]{2,3}-[a-z-]{2,12}|simple):\S)"
-)
-# Inline tags: a claim's span contains both the opening and the closing tag, or neither.
-STYLES = frozenset(
-    "i b em strong small big sub sup span u s del ins abbr cite q code tt var kbd font dfn mark "
-    "bdi bdo samp strike".split()
-)
+_HIDDEN = pattern(__name__, "hidden", CATEGORY=CATEGORY)
+STYLES = frozenset(list_of(__name__, "styles"))
 _ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
 _SPACE = re.compile(r"\s")
 _LONGEST = 500  # characters of an inline template; a longer one contains texts
-_OTHER_WIKI = re.compile(
-    r"\s*:?(?:(?:w|wikt|wiktionary|s|wikisource|c|commons|d|m|meta|b|n|q|v|voy|wikipedia|wp|[a-z]{2,3}):(?=\S))?",
-    re.IGNORECASE,
-)
+_OTHER_WIKI = pattern(__name__, "other_wiki", re.IGNORECASE)
 
 
 class _Renderer:
@@ -611,10 +595,7 @@ def plain(nodes: Sequence[Node], source: str) -> str:
 
 # ── What a reference says ──────────────────────
 
-ARCHIVE = re.compile(
-    r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",
-    re.IGNORECASE,
-)
+ARCHIVE = pattern(__name__, "archive", re.IGNORECASE)
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _URLS = TABLE["fields"]["url"]
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second

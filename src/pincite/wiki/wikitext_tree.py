@@ -12,32 +12,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from pincite.text import pattern
 from pincite.types import Span
 from pincite.wiki.templates import ENGLISH, TABLE, Edition, template_name
 
 MAX_DEPTH = 40  # nesting depth of brackets; deeper ones are text. MediaWiki stops at 40 too.
 
-_TOKEN = re.compile(
-    r"<(?: ?[/\\]|!--|[^\W\d_/])|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?i:https?:|ftp:)?//|(?i:mailto:))"
-    r"|\||\n|'{2,}|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
-    r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?i:https?|ftp)://[^\s<>\[\]{}|\"]+"
-)
+_TOKEN = pattern(__name__, "token")
 _VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # with script conversion
 _VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
 _UNSEEN = frozenset("HTD-")  # flags of rules without visible text
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
-_SPECIAL = re.compile(
-    r"<!--|<(/?)(nowiki|pre|math|chem|ce|syntaxhighlight|source|score|hiero|timeline|graph|"
-    r"templatedata|imagemap|inputbox|categorytree|mapframe|maplink|includeonly|noinclude|"
-    r"onlyinclude|ref|references|gallery)((?:[\s/][^<>]*)?)>"
-    r"|<(?P<closer> ?[/\\] ?)ref(?:\s*>|(?=[\s<]))|<(?P<broken>ref)(?=\s)",
-    re.IGNORECASE,
-)
-# An opening tag whose ">" is missing: <ref name=a<ref>, <ref name="a" {{cite web|…}}</ref>
-_BROKEN = re.compile(
-    r"<ref((?:\s+\w+\s*=\s*(?:\"[^\"<>\n]*\"|'[^'<>\n]*'|[^\s\"'<>=/{}\[\]|]+))+)[ \t]*/?[ \t]*",
-    re.IGNORECASE,
-)
+_SPECIAL = pattern(__name__, "special", re.IGNORECASE)
+_BROKEN = pattern(__name__, "broken", re.IGNORECASE)
 _REF = re.compile(r"<\s?([/\\]?)\s?ref\b", re.IGNORECASE)
 _BRACES = re.compile(r"\{\{|\}\}")
 _ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s<>\[\]{}|\"]+")
