@@ -23,6 +23,7 @@ from pincite.documents.markup import declared_charset, parse_page
 from pincite.documents.packed import Parts, Refused, packed_as, resolved
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, decoded, document_of, joined, one_line
+from pincite.text import pattern
 from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
@@ -164,9 +165,7 @@ def _slide(parts: Parts, name: str) -> tuple[str, str]:
 # ── RTF ──────────────────────────────────────────────────────────────────────────────────────────
 
 _PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
-_NOT_SHOWN = re.compile(  # a group whose control words include \v (hidden) or \deleted
-    r"(\{(?:\\(?!(?:v|deleted)(?![a-z\d]))[a-z]{1,32}-?\d{0,10} ?)*)\\(?:v|deleted)(?![a-z\d])"
-)
+_NOT_SHOWN = pattern(__name__, "not_shown")
 _FIELD = r"\{{\\{} ((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
 _HEAD = re.compile(r"\\(?:ansicpg\d{3,5}|(?:mac|pca|pc)(?![a-z]))")
 _CODE_PAGES = {r"\mac": "mac_roman", r"\pca": "cp850", r"\pc": "cp437"}
@@ -198,9 +197,7 @@ def _plain(group: str, head: str) -> str:
 # ── EPUB ─────────────────────────────────────────────────────────────────────────────────────────
 
 # XHTML closes empty elements in their tag; in HTML, <title/> would begin a title without an end.
-_CLOSED = re.compile(
-    r"<(?!(?:area|base|br|col|hr|img|input|link|meta|source|wbr)\b)([a-zA-Z][\w:-]*)([^<>]*)/>"
-)
+_CLOSED = pattern(__name__, "closed")
 _MARKS = (  # of notes and pages
     "//*[contains(@*[name()='epub:type'], 'noteref') or @role='doc-noteref']"
     " | //sup[a[@href]] | //a[@href][sup and not(text()[normalize-space()])]"

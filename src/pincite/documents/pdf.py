@@ -28,14 +28,12 @@ from pincite.documents.layout import (
     without_running_heads,
 )
 from pincite.documents.text import document_of, one_line
+from pincite.text import pattern
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
 from pincite.types import Document, Reason, Unchecked
 
 # Default titles of word processors.
-_NO_TITLE = re.compile(
-    r"microsoft (word|powerpoint)\b|untitled|.*\.(docx?|indd|qxd|pdf|tex|dvi|rtf|odt)$|\W*$",
-    re.IGNORECASE,
-)
+_NO_TITLE = pattern(__name__, "no_title", re.IGNORECASE)
 
 # A scan may have a stamp or a title in its text layer, and margins that were cut away.
 FEW_WORDS, COVERED = 20, 0.5

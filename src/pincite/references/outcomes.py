@@ -17,6 +17,7 @@ from pincite.notes import Note
 from pincite.references import catalogue, matching
 from pincite.references.catalogue import Lookup, Lookups, Notice, Unanswered, Work
 from pincite.references.matching import Authors, Likeness, titles
+from pincite.text import pattern
 from pincite.text.dates import stated_date
 from pincite.text.identifiers import ET_AL, doi_in, isbn13
 from pincite.types import Article, Citation, Claim, Doc, Fault, FaultKind, WorkStatus, written
@@ -355,21 +356,12 @@ DAYS_AHEAD = timedelta(days=92)  # and the day of an issue of the next quarter
 ZONES = timedelta(days=1)  # between time zones
 
 _DOI = re.compile(r"10\.(\d+)((?:\.\d+)*)/\S")
-_ARXIV = re.compile(
-    r"(?:(\d\d)(\d\d)\.(\d{4,5})|([a-z-]+(?:\.[a-z-]+)?)/(\d\d)(\d\d)\d{3})(?:v\d+)?", re.I
-)
+_ARXIV = pattern(__name__, "arxiv", re.I)
 _ORCID = re.compile(r"\borcid\.org/(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.I)
 _PAGES = re.compile(r"(?<![\w-])(\d{2,6})(\s*[-–—]\s*)(\d{2,6})(?![\w-])")
 _SINCE = re.compile(r"\b(\d{3,4})\b(?!\s*(?:BC|BCE))", re.I)
 # What chatbots leave in links and in text that is copied from them.
-_TRACES = re.compile(
-    r"\butm_source=(?:[\w-]*\.)?(?:chatgpt|openai|perplexity|copilot|gemini|claude|grok|deepseek)"
-    r"(?:\.\w+)*"
-    r"|\b(?:oaicite|oai_citation|contentReference)\b"
-    r"|turn\d+(?:search|view|news|image|fetch|file|academia|product)\d+"
-    r"|\[cite_start\]|\[cite: ?\d[\d, ]*\]|\bgrok_(?:card|render)\b|\battached_file:\d",
-    re.IGNORECASE,
-)
+_TRACES = pattern(__name__, "traces", re.IGNORECASE)
 # A value made only of words for what belongs there: "Author Name", "Title of the Article".
 _FOR_FIELDS = frozenset(
     "article author authors book chapter date firstname journal lastname name names newspaper "

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from pincite.text import pattern
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
 
@@ -20,12 +21,7 @@ _NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
 _NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
 _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
-AUTHOR_YEAR = re.compile(  # "(Holm 1911)", "(Holm & Berg, 1911: 12)"; not "(May 1911)"
-    r"\((?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Spring|Summer|Autumn|Winter)[a-z]* )"
-    r"[A-Z][\w’'-]{1,30}(?: (?:et al\.?|(?:and|&) [A-Z][\w’'-]{1,30}))?,? (?:1[5-9]|20)\d\d[a-z]?"
-    r"(?:[,:;] ?[^()]{1,40})?\)"
-    r"|\((?:1[5-9]|20)\d\d[a-z]?[,:] ?(?:pp?\. ?)?\d[^()]{0,40}\)"  # "Holm (1911, p. 4)"
-)
+AUTHOR_YEAR = pattern(__name__, "author_year")
 _FILLER = "\ue000"  # private use: replaces a mark while sentences are split
 _LEADING_MARKS = re.compile(rf"(?:\s*{_FILLER}+[\s.]*)+")
 _WORD = re.compile(r"\w")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from pincite.text import LEXICON
+from pincite.text import LEXICON, pattern
 from pincite.text.figures import MONTH_NUMBERS, MONTHS, ORDINALS, TENTHS, number_in_words
 from pincite.types import Span
 
@@ -77,21 +77,13 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
 # Day first: "3.5.2024". Other separators only where it cannot be a month: "22-11-2008".
-_DAY_FIRST = re.compile(
-    r"(?<!\d)(?:(\d{1,2})\.\s?(\d{1,2})\.\s?|(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/])(\d{4})(?!\d)"
-)
+_DAY_FIRST = pattern(__name__, "day_first")
 _MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
 _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
 _HEAD_CHARS, _HEAD_LINES, _HEAD_WORDS = 1_000, 6, 15  # of a text's head, and of a line in it
-_FULL_DATE = re.compile(
-    r"\b(?:(?:\d{1,2}(?:st|nd|rd|th|er|º|\.)?\s+(?:de\s+)?)?[^\W\d_]{3,}\.?,?\s+(?:de\s+)?\d{4}"
-    r"|[^\W\d_]{3,}\.?\s+\d{1,2},?\s+\d{4}|\d{4}-\d\d-\d\d|\d{1,2}\.\s?\d{1,2}\.\s?\d{4})(?!\d)"
-)
-_ISSUED = re.compile(
-    r"\b(?:published|posted|updated|issued|released|dated?)(?: on)?:?\s*(?:[^\W\d_]+day,?\s*)?\Z",
-    re.IGNORECASE,
-)
+_FULL_DATE = pattern(__name__, "full_date")
+_ISSUED = pattern(__name__, "issued", re.IGNORECASE)
 # A date that is set off from what precedes it, and not followed by more of the sentence.
 _SET_OFF = re.compile(r"[,|·•–—(]\s*(?:[^\W\d_]+day,?\s*)?\Z|\A[^\W\d_]+day,?\s*\Z")
 _GOES_ON = re.compile(r"\W|\Z|\s*by\b", re.IGNORECASE)

@@ -43,9 +43,7 @@ _LETTERS = {"ſ": "s", "ı": "i", "İ": "I", "\u212a": "K"}
 _NUMBER = pattern(__name__, "number", re.IGNORECASE)
 # "5m people" and "£5 m" are millions, "1,500 m" are metres.
 _SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, tuple("$€£¥")
-_SHORT_RANGE = re.compile(
-    r"\b(?P<century>1\d|20)\d\d[-–/](?P<end>\d\d)\b(?![-–/\d])"
-)  # 1911–13, 1998/99
+_SHORT_RANGE = pattern(__name__, "short_range")
 _WORDS = pattern(
     __name__,
     "words",

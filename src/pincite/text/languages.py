@@ -12,7 +12,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from pincite.text import words_of
+from pincite.text import pattern, words_of
 
 _DATA = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 FUNCTION_WORDS, NEGATIONS = (
@@ -68,9 +68,7 @@ _RUN = re.compile(
 )
 _GRAM = {"signs": 2, "alphabet": 4}
 _ARABIC_ARTICLE = re.compile(r"\Aو?(?:[بكف]?ال|لل)(?=\w{3})")  # light10, Larkey et al. 2007
-_MARKS = re.compile(
-    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
-)
+_MARKS = pattern(__name__, "marks")
 
 
 def identify(text: str, declared: str | None = None) -> str | None:

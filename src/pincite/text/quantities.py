@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from pincite.text import LEXICON, words_of
+from pincite.text import LEXICON, pattern, words_of
 from pincite.text.dates import Day, read_days
 from pincite.text.figures import (
     MONTH_NUMBERS,
@@ -167,12 +167,7 @@ def _read_dates(text: str) -> Iterator[Value]:
             yield Value(span, measure="date", dates=days)
 
 
-_CLOCK = re.compile(  # "3 pm", "3.15 in the afternoon"; "15:00"
-    r"(?=\d)(?:(?<![\w:.,])(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?(?:\s?(?P<half>[ap])(?:m\b|\.m\b\.?)"
-    r"|(?: o'clock)? (?:in the (?P<part>morning|afternoon|evening)|(?P<night>at night)))"
-    r"|(?<![\w:.,])(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)(?![\d:]))",
-    re.IGNORECASE,
-)
+_CLOCK = pattern(__name__, "clock", re.IGNORECASE)
 _CLOCK_IN_WORDS = re.compile(  # "half past two at night"
     rf"\b(?=[aefhnoqst])"
     rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
@@ -200,9 +195,7 @@ def _read_clock(text: str) -> Iterator[Value]:
         yield Value(Span(*match.span()), at, at, "clock", "clock")
 
 
-_FEET = re.compile(  # "5 ft 9 in"
-    r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
-)
+_FEET = pattern(__name__, "feet")
 
 
 def _read_feet(text: str) -> Iterator[Value]:
@@ -262,11 +255,7 @@ def _read_halves(text: str) -> Iterator[Value]:
         yield Value(Span(*match.span()), low, high, unit.measure, unit.name, sense=sense)
 
 
-_MANY = re.compile(
-    r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
-    r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
-    re.IGNORECASE,
-)
+_MANY = pattern(__name__, "many", re.IGNORECASE)
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
 
@@ -358,9 +347,7 @@ _GROUPS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "sc
            "unit", "letter")  # fmt: skip
 _SMALL = re.compile(r"\d{1,3}")
 _GROUPING = re.compile(r"[,\u00a0\u202f ]")
-_AGE = re.compile(
-    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
-)
+_AGE = pattern(__name__, "age", re.IGNORECASE)
 _AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
 _LONGEST_AGE_WORDS = 30  # characters
 # A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
@@ -518,9 +505,7 @@ def _in_other_language(text: str, language: str) -> tuple[Value, ...]:
 
 
 _JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
-_BEFORE_RANGE = re.compile(
-    r"\b(?P<between>between)?(?P<change>from|by)?\s(?:the\s)?\Z", re.IGNORECASE
-)
+_BEFORE_RANGE = pattern(__name__, "before_range", re.IGNORECASE)
 _LONGEST_BEFORE_RANGE = 12  # characters
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import parse_qs, unquote
 
+from pincite.text import pattern
 from pincite.types import Span
 from pincite.wiki.flat import BlockKind, Flat, Writer
 from pincite.wiki.templates import (
@@ -122,12 +123,7 @@ def _after(source: str, ending: str, start: int) -> int:
 # ── The page ──────────────────────
 
 _SKIPPED_TAGS = frozenset({"nav", "head", "title", "button", "audio", "video", "select", "form"})
-_SKIPPED = re.compile(
-    r"(?:^|\s)(?:navbox\S*|reflist|references|mw-references-wrap|mw-editsection|noprint|hatnote|toc|"
-    r"metadata|ambox|mbox-small|sistersitebox|portal\S*|mw-jump-link|catlinks|printfooter|"
-    r"mw-indicators|vertical-navbox|sidebar|refbegin|rt|mw-empty-elt|navigation-not-searchable|"
-    r"mw-cite-backlink|IPA|shortdescription|mwe-math-fallback-image\S*)(?=\s|$)"
-)
+_SKIPPED = pattern(__name__, "skipped")
 _SKIPPED_IDS = frozenset(
     "toc siteSub contentSub jump-to-nav footer mw-navigation mw-panel mw-head firstHeading "
     "catlinks".split()

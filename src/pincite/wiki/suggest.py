@@ -10,6 +10,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 from urllib.parse import quote as percent_encode
 
+from pincite.text import pattern
 from pincite.types import Correction
 from pincite.wiki.templates import TABLE, edition, known_fields
 from pincite.wiki.wikitext import read_template
@@ -26,9 +27,7 @@ _ESCAPES = {
 }  # fmt: skip
 _JOINERS = "\u200c\u200d"  # not printable in Unicode's terms, but needed in Persian and Hindi
 _ALWAYS = frozenset("<>[]{}|")
-_RUNS = re.compile(
-    r"~{3,}|'{2,}|__|-{4,}|\A[*#:;=]|&(?=#?\w{1,32};)|:(?=\S)|(?<=ISBN|PMID) |(?<=RFC) "
-)
+_RUNS = pattern(__name__, "runs")
 _WRITTEN_OUT: dict[DateFormat, re.Pattern[str]] = {
     "dmy": re.compile(r"\b\d{1,2}(?:\s|&nbsp;)[A-Z][a-z]+\s\d{4}\b"),
     "mdy": re.compile(r"\b[A-Z][a-z]+(?:\s|&nbsp;)\d{1,2},\s\d{4}\b"),
