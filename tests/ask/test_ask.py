@@ -25,12 +25,7 @@ from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor, absent_terms, is_uncovered
-from pincite.verbs.ask.pipeline import (
-    AskPipeline,
-    FoundDocument,
-    LiteratureFinder,
-    numbered,
-)
+from pincite.verbs.ask.pipeline import AskPipeline, FoundDocument, LiteratureFinder, numbered
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 
 pytestmark = pytest.mark.xdist_group("ask")  # one process: the fixtures are slow

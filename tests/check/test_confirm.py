@@ -11,14 +11,7 @@ from models.chat_server import Answer, Server, good, refusal, serving
 from support.rows import each_row
 
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import (
-    MEDIUM,
-    STRONG,
-    Outcome,
-    Weight,
-    degree,
-    from_answers,
-)
+from pincite.judgement.confirmation import MEDIUM, STRONG, Outcome, Weight, degree, from_answers
 from pincite.llm.calls import ATTEMPTS, Budget, Calls, Limits
 from pincite.llm.chat import ChatClient, guidance_for
 from pincite.llm.templates import Templates

@@ -12,13 +12,7 @@ import pytest
 
 from conftest import HEADS, WIDTH, WORDS, tiny_weights
 from pincite.errors import MissingExtra, MissingModel, install_command
-from pincite.models.session import (
-    OnnxEncoder,
-    Session,
-    SharedTokenizer,
-    dequantised,
-    row_type,
-)
+from pincite.models.session import OnnxEncoder, Session, SharedTokenizer, dequantised, row_type
 from pincite.models.weights import PIECES, VECTORS
 from pincite.protocols import Floats
 from pincite_lab.training import bert_onnx

@@ -6,10 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from ask_samples import (
-    everything,
-    hostile,
-)
+from ask_samples import everything, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import HOSTILE

@@ -10,12 +10,7 @@ from support.rows import each_row
 from pincite.settings import Settings
 from pincite.types import Article, Citation, Claim, Document, Reason, Span, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies
-from pincite.verbs.verify.estimate import (
-    Estimate,
-    describe,
-    estimate_article,
-    fetching_seconds,
-)
+from pincite.verbs.verify.estimate import Estimate, describe, estimate_article, fetching_seconds
 from pincite.web.addresses import WebRules
 
 ONLINE = WebRules(online=True, pause=1.0, at_once=32)

@@ -20,14 +20,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.report import (
-    Stage,
-    Tally,
-    coverage_of,
-    lost_rows,
-    stage_of,
-    total,
-)
+from pincite.verbs.verify.report import Stage, Tally, coverage_of, lost_rows, stage_of, total
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 

@@ -6,11 +6,7 @@ from importlib.metadata import entry_points
 import pytest
 from server import test_routes
 from server.people_of_tests import SERVER
-from server.test_routes import (
-    Entry,
-    portal,
-    test_every_route_enforces_its_declared_permission,
-)
+from server.test_routes import Entry, portal, test_every_route_enforces_its_declared_permission
 from test_watch_routes import add
 
 import make_locale

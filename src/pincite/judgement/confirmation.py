@@ -18,16 +18,7 @@ from pincite.judgement import decide
 from pincite.judgement.decide import LEAST_DEGREE
 from pincite.judgement.provenance import UNKNOWN, Source
 from pincite.text import tables, words
-from pincite.types import (
-    INLINE,
-    CopyKind,
-    Doc,
-    Evidence,
-    Failed,
-    Passage,
-    Span,
-    written,
-)
+from pincite.types import INLINE, CopyKind, Doc, Evidence, Failed, Passage, Span, written
 
 # Share of the reading's content words that a sentence on the same topic may lack. With "fell" for
 # "rose", it does not confirm (SciFact train: 18 of 113 contradicting, 3 of 202 supporting ones).

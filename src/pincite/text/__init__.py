@@ -57,15 +57,10 @@ def word_lists(module: str, table: str) -> dict[str, frozenset[str]]:
     return {name: frozenset(words.split()) for name, words in listed.items()}
 
 
-def _rules(folder: str) -> Mapping[str, Mapping[str, Any]]:
-    path = Path(__file__).parents[1] / folder / "patterns.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 def entry(module: str, name: str) -> Any:
     """Return what the `patterns.toml` beside a module (its `__name__`) has for the module."""
     _, folder, section = module.split(".")
-    return _rules(folder)[section][name]
+    return tables_in(Path(__file__).parents[1] / folder)[section][name]
 
 
 def pattern(

@@ -17,13 +17,7 @@ from support.articles import parse_article
 from pincite.types import Label
 from pincite_server.identity import Role
 from pincite_server.jobs import Status
-from pincite_server.routes.findings import (
-    Verified,
-    coverage_at,
-    edit_link,
-    edit_summary,
-    report_at,
-)
+from pincite_server.routes.findings import Verified, coverage_at, edit_link, edit_summary, report_at
 from pincite_server.site import Site
 from pincite_server.tables import Kind, now
 from pincite_server.verifying import THRESHOLDS, blocks_of

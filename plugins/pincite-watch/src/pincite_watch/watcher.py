@@ -21,16 +21,7 @@ from pincite import errors
 from pincite.errors import FetchError, PinciteError
 from pincite.references import outcomes
 from pincite.text.hosts import host_of
-from pincite.types import (
-    Article,
-    Citation,
-    Claim,
-    CopyKind,
-    Failed,
-    Finding,
-    Reason,
-    Unchecked,
-)
+from pincite.types import Article, Citation, Claim, CopyKind, Failed, Finding, Reason, Unchecked
 from pincite.verbs.verify.build import Run, decisive, report_settings
 from pincite.verbs.verify.cited_copies import CitedSource
 from pincite.verbs.verify.report import addresses

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pincite import errors
 from pincite.judgement.decide import REFERENCE_SUPPORTS_FROM
-from pincite.judgement.references import (
-    ReferenceVerdict,
-    Standing,
-    Support,
-    standing,
-    support_of,
-)
+from pincite.judgement.references import ReferenceVerdict, Standing, Support, standing, support_of
 from pincite.judgement.retraction import Retraction
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates

@@ -8,13 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, errors
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import (
-    Outcome,
-    ReadingOrigin,
-    Unjudged,
-    Weighed,
-    Weight,
-)
+from pincite.judgement.confirmation import Outcome, ReadingOrigin, Unjudged, Weighed, Weight
 from pincite.judgement.decide import LEAST_DEGREE
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.protocols import Usage
