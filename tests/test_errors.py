@@ -44,7 +44,7 @@ def arguments(extra: str = "") -> list[str]:
 
 def test_an_extra_of_a_release_is_installed_by_name(installed: Record) -> None:
     installed(None)
-    assert arguments("mcp") == ["pincite[mcp]"]
+    assert arguments("ocr") == ["pincite[ocr]"]
     assert arguments("ray") == ["pincite-cluster[ray]"]
     assert arguments() == ["--force-reinstall", "pincite"]
 
@@ -54,7 +54,7 @@ def test_an_extra_of_a_clone_is_installed_from_the_clone(installed: Record, tmp_
     for plugin in ("pincite-server", "pincite-study", "pincite-cluster"):
         (clone / "plugins" / plugin).mkdir(parents=True)
     installed({"dir_info": {"editable": True}, "url": clone.as_uri()})
-    assert arguments("mcp") == ["-e", f"{clone}[mcp]"]
+    assert arguments("ocr") == ["-e", f"{clone}[ocr]"]
     assert arguments("train,ocr") == ["-e", f"{clone}[train,ocr]"]
     server = ["-e", f"{clone}/plugins/pincite-server"]  # on no index yet
     assert arguments("study") == [*server, "-e", f"{clone}/plugins/pincite-study"]
@@ -65,7 +65,7 @@ def test_an_extra_that_the_clone_builds_is_made(installed: Record, tmp_path: Pat
     (tmp_path / "Makefile").write_text("help:\n\ttrue\n\nmultilingual: $(X)\n\ttrue\n")
     installed({"dir_info": {"editable": True}, "url": tmp_path.as_uri()})
     assert install_command("multilingual") == f"make -C {tmp_path} multilingual"
-    assert arguments("mcp") == ["-e", f"{tmp_path}[mcp]"]
+    assert arguments("ocr") == ["-e", f"{tmp_path}[ocr]"]
 
 
 def test_an_extra_of_a_wheel_is_installed_from_the_wheel_and_those_beside_it(
@@ -73,14 +73,14 @@ def test_an_extra_of_a_wheel_is_installed_from_the_wheel_and_those_beside_it(
 ) -> None:
     wheel = tmp_path / "pincite-0.1.0-py3-none-any.whl"
     installed({"archive_info": {}, "url": wheel.as_uri()})
-    assert arguments("mcp") == ["--find-links", f"{tmp_path}", f"{wheel}[mcp]"]
+    assert arguments("ocr") == ["--find-links", f"{tmp_path}", f"{wheel}[ocr]"]
     assert arguments("ray") == ["--find-links", f"{tmp_path}", "pincite-cluster[ray]"]
 
 
 def test_an_extra_of_a_repository_is_installed_from_its_commit(installed: Record) -> None:
     url = "https://git.example/pincite.git"
     installed({"vcs_info": {"vcs": "git", "commit_id": "abc1"}, "url": url})
-    assert arguments("mcp") == [f"pincite[mcp] @ git+{url}@abc1"]
+    assert arguments("ocr") == [f"pincite[ocr] @ git+{url}@abc1"]
     part = "#subdirectory=plugins/pincite-cluster"
     assert arguments("ray") == [f"pincite-cluster[ray] @ git+{url}@abc1{part}"]
 
@@ -88,7 +88,7 @@ def test_an_extra_of_a_repository_is_installed_from_its_commit(installed: Record
 @pytest.mark.parametrize("record", ["", "{", "[]", {"url": 3}])
 def test_a_damaged_record_counts_as_a_release(installed: Record, record: object) -> None:
     installed(record)
-    assert arguments("mcp") == ["pincite[mcp]"]
+    assert arguments("ocr") == ["pincite[ocr]"]
 
 
 def test_without_pip_uv_installs_into_this_python(
@@ -97,4 +97,4 @@ def test_without_pip_uv_installs_into_this_python(
     installed(None)
     monkeypatch.setattr(errors, "find_spec", lambda name: None)
     monkeypatch.setattr(sys, "executable", "/opt/uv/python")
-    assert install_command("mcp") == "uv pip install --python /opt/uv/python 'pincite[mcp]'"
+    assert install_command("ocr") == "uv pip install --python /opt/uv/python 'pincite[ocr]'"

@@ -21,10 +21,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 CEILINGS = Path(__file__).with_suffix(".json")
-DEMO = SRC / "pincite" / "demo"
+DEMO, VERBS = SRC / "pincite" / "demo", ("verify", "check", "ask")
 POST = "modules of server in one POST /api/v1/verify"
 TEXT = "The mill is old.<ref>{{cite book |title=Mills}}</ref>"
-
 MODULES = sorted(SRC.rglob("*.py"))
 
 
@@ -35,40 +34,28 @@ def lines(paths: Iterator[Path]) -> int:
 RUN = """import sys
 from pincite.cli import cli
 cli(sys.argv[1:], standalone_mode=False)
-files = [vars(module).get("__file__") for name, module in sys.modules.items() if
-         name.startswith("pincite.")]
-print(sum(len(open(file, encoding="utf-8").readlines()) > 1 for file in files), file=sys.stderr)
+print(*(module.__file__ for name, module in sys.modules.items() if name.startswith("pincite.")))
 """
+HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 
 
 def modules_in_runs() -> dict[str, int]:
-    """Modules of `pincite` that a run of each verb loads, without a model or a connection."""
-    article = f"{DEMO}/verify/article.wiki --sources {DEMO}/verify/sources"
+    """Modules of `pincite` with code that a run of each verb loads, without a model or the web."""
     runs = {
-        "verify": f"verify {article}",
-        "check": "check Mills:grind:corn. --corpus corpus",
-        "ask": "ask What:do:mills:grind? --corpus corpus",
+        "corpus": ["corpus", "add", "corpus", f"{DEMO}/check/documents"],
+        "verify": ["verify", f"{DEMO}/verify/article.wiki", "--sources", f"{DEMO}/verify/sources"],
+        "check": ["check", "Mills grind corn.", "--corpus", "corpus"],
+        "ask": ["ask", "What do mills grind?", "--corpus", "corpus"],
     }
     loaded = {}
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "mill.txt").write_text("Mills grind corn.", encoding="utf-8")
-        for verb, words in {"": "corpus add corpus mill.txt", **runs}.items():
-            arguments = [word.replace(":", " ") for word in words.split()]
-            command = [sys.executable, "-c", RUN, *arguments, "--quiet"]
-            # Nothing of the user's settings and data.
-            variables = os.environ | {
-                "HOME": folder,
-                "XDG_CONFIG_HOME": folder,
-                "XDG_DATA_HOME": folder,
-                "XDG_CACHE_HOME": folder,
-            }
-            done = subprocess.run(
-                command, cwd=folder, env=variables, capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                sys.exit(f"{words}: {done.stderr}")
-            loaded[verb] = int(done.stderr.split()[-1])
-    return {f"modules that a run of {verb} loads": loaded[verb] for verb in runs}
+        variables = os.environ | dict.fromkeys(HOMES, folder)
+        for verb, words in runs.items():
+            command = [sys.executable, "-c", RUN, *words, "--quiet"]
+            printed = subprocess.check_output(command, cwd=folder, env=variables, text=True)
+            files = printed.splitlines()[-1].split()
+            loaded[verb] = sum(len(Path(file).read_text().splitlines()) > 1 for file in files)
+    return {f"modules that a run of {verb} loads": loaded[verb] for verb in VERBS}
 
 
 def modules_in_post() -> int:

@@ -84,7 +84,7 @@ class MissingExtra(PinciteError, ImportError):
 
 
 # The distributions that bring these extras: a whole one each, or an extra of pincite-cluster.
-_WHOLE = ("evidenceseeker", "lab", "multilingual", "server", "study", "watch")
+_WHOLE = ("evidenceseeker", "lab", "mcp", "multilingual", "server", "study", "watch")
 PLUGINS = {name: f"pincite-{name}" for name in _WHOLE}
 PLUGINS |= dict.fromkeys(("postgres", "ray"), "pincite-cluster")
 

@@ -16,10 +16,10 @@ from clients.mcp_session import connected, text_of
 import pincite
 from pincite.corpus.update import ingest
 from pincite.errors import InputError
-from pincite.mcp import work
-from pincite.mcp.server import Workers
-from pincite.mcp.work import Served
 from pincite.settings import Settings
+from pincite_mcp import work
+from pincite_mcp.server import Workers
+from pincite_mcp.work import Served
 
 SHIPPED = Path(pincite.__file__).parent
 VOLE = SHIPPED / "demo" / "verify" / "vole"

@@ -48,7 +48,8 @@ VERBS = {
     },
 }
 SERVER = ("init", "serve", "worker", "server")
-KNOWN = [name for listed in VERBS.values() for name in listed if name not in SERVER]
+OTHERS = (*SERVER, "mcp")  # commands of plugins that are listed with ours
+KNOWN = [name for listed in VERBS.values() for name in listed if name not in OTHERS]
 
 # Commands in a module of another name: the module, and the command.
 PLACES = {
@@ -60,6 +61,7 @@ PLACES = {
 PLUGINS = {
     "study": "study",
     "watch": "watch",
+    "mcp": "mcp",
     **dict.fromkeys(SERVER, "server"),
     **dict.fromkeys(("eval", "calibrate", "train", "learn", "wafer"), "lab"),
 }
@@ -93,7 +95,7 @@ class _Verbs(click.Group):
         for heading, listed in VERBS.items():
             with formatter.section(heading):
                 formatter.write_dl([*listed.items()])
-        others = sorted(_plugin_commands().keys() - set(SERVER))
+        others = sorted(_plugin_commands().keys() - set(OTHERS))
         commands = [command for name in others if (command := self.get_command(ctx, name))]
         if added := [(str(command.name), command.get_short_help_str(60)) for command in commands]:
             with formatter.section("Laboratory and plugins"):

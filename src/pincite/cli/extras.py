@@ -13,7 +13,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         "pincite_server argon2 authlib fastapi prometheus_client psycopg python_multipart "
         "sqlalchemy starlette uvicorn".split()
     ),
-    "mcp": ("mcp",),
+    "mcp": ("pincite_mcp", "mcp"),
     "lab": ("pincite_lab", "ir_measures", "sklearn"),
     "train": ("onnx", "safetensors", "torch", "transformers"),
     "ocr": ("PIL", "rapidocr"),

@@ -1,4 +1,4 @@
-"""Worker process that runs the tools: `python -m pincite.mcp.work`.
+"""Worker process that runs the tools: `python -m pincite_mcp.work`.
 
 It reads requests from stdin and writes results to stdout, one JSON document per line. It exits when
 stdin ends; cancelling a call kills it. A request cannot extend its own access. `Served` determines

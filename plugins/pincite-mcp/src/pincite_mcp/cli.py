@@ -34,7 +34,7 @@ def command(
     --allow for files, --online for the web.
     """
     extras.require("mcp")
-    from pincite.mcp import server, work
+    from pincite_mcp import server, work
 
     settings = options.load_settings(given)
     folders = [*corpus] or settings.library.places

@@ -21,7 +21,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 from pincite.errors import PinciteError
-from pincite.mcp import work
+from pincite_mcp import work
 
 LINE_BYTES = 64_000_000  # of a worker's result; a hundred claims take less than one megabyte
 ABOUT = (
@@ -43,7 +43,7 @@ class Worker:
     async def started(cls, served: work.Served) -> "Worker":
         scratch = TemporaryDirectory(prefix="pincite-mcp-", ignore_cleanup_errors=True)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "pincite.mcp.work"),
+            *(sys.executable, "-m", "pincite_mcp.work"),
             stdin=PIPE,
             stdout=PIPE,
             limit=LINE_BYTES,
