@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.rows import rows
 
-from pincite.references import catalogue, outcomes, read
+from pincite.references import catalogue, faults, read
 from pincite.references.catalogue import Notice, NoticeKind, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide
 from pincite.types import FaultKind
@@ -56,7 +56,7 @@ def looked_up(wikitext: str, works: catalogue.Catalogue, file: Path) -> tuple[Ou
     reference = wikitext if is_short else f"<ref>{wikitext}</ref>"
     file.write_text((GERMAN if is_german else ENGLISH) + reference, encoding="utf-8")
     (reference_read,) = read.read([file])
-    (cited,) = outcomes.with_faults([reference_read.citation], TODAY)
+    (cited,) = faults.with_faults([reference_read.citation], TODAY)
     outcome = decide(cited, ask(cited, [works]))
     named = {str(part.field) for part in outcome.differences}
     named |= {str(fault.kind) for fault in cited.faults}

@@ -10,7 +10,7 @@ from support.rows import each_row
 from pincite.errors import FetchError
 from pincite.judgement.findings import flag_precisions
 from pincite.models.weights import Calibration
-from pincite.references import outcomes
+from pincite.references import faults
 from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
 from pincite.types import (
     Article,
@@ -63,7 +63,7 @@ class Works:
 
 
 def looked_up(lookup: build.WorkLookup, source: str = SOURCE) -> list[CitationResult]:
-    article = outcomes.checked(parse_page(PageText(source, "Mill")), date(2026, 11, 29))
+    article = faults.checked(parse_page(PageText(source, "Mill")), date(2026, 11, 29))
     return [result for each in found_in(lookup, article) for result in each.citations]
 
 

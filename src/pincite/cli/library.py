@@ -11,7 +11,7 @@ from pincite import codec
 from pincite.cli import options
 from pincite.documents.archives import LABELS
 from pincite.errors import InputError
-from pincite.library import exclusions, private_copies
+from pincite.library import exclusions, private_copies, reliability_import
 from pincite.library.exclusions import LABELS as RATINGS
 from pincite.library.feedback import THUMBS, Opinions, Words, claims, file_of, opinion, plain
 from pincite.library.results import read_result
@@ -43,7 +43,7 @@ def import_list(file: Path, name: str) -> None:
     pincite reliability import perennial-sources.jsonl.gz
     pincite reliability import our-list.csv --name house
     """
-    imported, kept = exclusions.import_list(file, name)
+    imported, kept = reliability_import.import_list(file, name)
     click.echo(f"{imported.n_rows} entries read, {len(imported.entries)} sites: {kept}")
     counts = Counter(entry.reliability for entry in imported.entries)
     for rating, words in RATINGS.items():

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pincite import errors
 from pincite.notes import Note
-from pincite.references import outcomes
+from pincite.references import faults, outcomes
 from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
 from pincite.references.outcomes import Outcome, Status, decide, needed
 from pincite.references.read import Reference
@@ -70,7 +70,7 @@ def check(
     services: Sequence[Lookup] = (),
 ) -> ReferencesReport:
     """Look every reference up. After Ctrl-C, report on those that were."""
-    cited = outcomes.with_faults([reference.citation for reference in references], today)
+    cited = faults.with_faults([reference.citation for reference in references], today)
     results, stopped = list[Result](), False
     try:
         for reference, citation in zip(references, cited, strict=True):

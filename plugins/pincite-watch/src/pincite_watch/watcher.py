@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pincite import errors
 from pincite.errors import FetchError, PinciteError
-from pincite.references import outcomes
+from pincite.references import faults
 from pincite.text.hosts import host_of
 from pincite.types import Article, Citation, Claim, CopyKind, Failed, Finding, Reason, Unchecked
 from pincite.verbs.verify.build import Run, decisive, report_settings
@@ -189,7 +189,7 @@ class Watcher:
             self.store.gone(page, "its title leads to another page")
         if fetched.namespace not in self.watched.namespaces:
             self.watch(Watched(namespaces=(fetched.namespace,)))
-        article = outcomes.checked(article_of(fetched), datetime.now(UTC).date())
+        article = faults.checked(article_of(fetched), datetime.now(UTC).date())
         hosts = {host_of(url) for c in _citations(article) for url in addresses(c)}
         requests = self.store.spent(*map(_requests, hosts))
         if any(n >= self.limits.requests for n in requests.values()):

@@ -21,7 +21,7 @@ from pincite.llm.calls import notes_of
 from pincite.models.verifier import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
-from pincite.references import catalogue, outcomes
+from pincite.references import catalogue, faults, outcomes
 from pincite.references.catalogue import Lookup, Source, ask, ids_of
 from pincite.references.outcomes import Field
 from pincite.settings import POLITENESS, Settings, public_settings
@@ -150,7 +150,7 @@ class Run:
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None
         stopped = False
-        article = outcomes.checked(article, datetime.now(UTC).date())
+        article = faults.checked(article, datetime.now(UTC).date())
         try:
             self.pipeline.copies.prepare(article)
             for finding in self.pipeline.findings(article):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pincite import errors
 from pincite.notes import IN_ENGLISH, Language, Note, said
-from pincite.references import outcomes
+from pincite.references.faults import traces
 from pincite.report import cells, templates
 from pincite.report.cells import REASONS, WORKS, why_excluded
 from pincite.text import languages
@@ -228,7 +228,7 @@ def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Dr
             DraftPart(Note("draft_unsupported"), tuple(claims.values())),
             DraftPart(Note("draft_references"), tuple(faults)),
             DraftPart(Note("draft_uncited"), tuple(uncited)),
-            DraftPart(Note("draft_traces"), outcomes.traces(source)),
+            DraftPart(Note("draft_traces"), traces(source)),
         ),
     )
 

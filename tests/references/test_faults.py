@@ -5,7 +5,7 @@ from typing import Any
 
 from support.rows import each_row, rows
 
-from pincite.references import outcomes
+from pincite.references import faults
 from pincite.types import Citation, FaultKind, Span
 from pincite.wiki.article import article_in
 
@@ -20,7 +20,7 @@ def citation(given: dict[str, Any], name: str = "r1") -> Citation:
 
 @each_row("references/hygiene/faults")
 def test_each_fault_is_named_and_nothing_else(given: dict[str, Any], kinds: list[str]) -> None:
-    assert [fault.kind for fault in outcomes.faults_of(citation(given), TODAY)] == kinds
+    assert [fault.kind for fault in faults.faults_of(citation(given), TODAY)] == kinds
 
 
 def test_held_back_rewordings_are_read_alike() -> None:
@@ -28,7 +28,7 @@ def test_held_back_rewordings_are_read_alike() -> None:
     right = [
         bool(kinds) == bool(found)
         for _, given, kinds in held
-        for found in [outcomes.faults_of(citation(given), TODAY)]
+        for found in [faults.faults_of(citation(given), TODAY)]
     ]
     assert sum(right) / len(held) >= HELD_BACK_RIGHT
 
@@ -38,7 +38,7 @@ def test_doi_with_two_titles_is_a_fault_of_both() -> None:
         citation({"doi": "10.1000/182", "title": title}, name)
         for name, title in (("a", "Trams of Varde"), ("b", "The price of rye in 1874"))
     ]
-    assert [each.faults[0].kind for each in outcomes.with_faults(pair, TODAY)] == [
+    assert [each.faults[0].kind for each in faults.with_faults(pair, TODAY)] == [
         FaultKind.SAME_DOI
     ] * 2
 
@@ -48,13 +48,13 @@ def test_doi_with_and_without_subtitle_is_no_fault() -> None:
         citation({"doi": "10.1000/182", "title": title}, name)
         for name, title in (("a", "Trams of Varde"), ("b", "Trams of Varde: A history"))
     ]
-    assert not any(each.faults for each in outcomes.with_faults(pair, TODAY))
+    assert not any(each.faults for each in faults.with_faults(pair, TODAY))
 
 
 @each_row("references/hygiene/faults_of_an_article_stand_at_its_reference")
 def test_faults_of_an_article_stand_at_its_reference(reference: str) -> None:
     article = article_in(f"The tram opened in 1911.<ref>{reference}</ref>")
-    (claim,) = outcomes.checked(article, TODAY).claims
+    (claim,) = faults.checked(article, TODAY).claims
     kinds = {fault.kind for fault in claim.citations[0].faults}
     assert kinds >= {
         *(FaultKind.ISBN, FaultKind.ISSN, FaultKind.PMID, FaultKind.DOI, FaultKind.CHATBOT)
@@ -63,5 +63,5 @@ def test_faults_of_an_article_stand_at_its_reference(reference: str) -> None:
 
 def test_mark_of_a_chatbot_beside_the_address_is_found_in_the_markup() -> None:
     article = article_in("It opened.<ref>https://a.org/x :contentReference[oaicite:0]</ref>")
-    (claim,) = outcomes.checked(article, TODAY).claims
+    (claim,) = faults.checked(article, TODAY).claims
     assert claim.citations[0].faults[0].kind is FaultKind.CHATBOT
