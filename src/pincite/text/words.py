@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from pincite.text import LEXICON, languages, words_of
+from pincite.text import LEXICON, words_of
 from pincite.text.figures import MONTHS, figures, in_english, missing, reads_numbers, rivals
-from pincite.text.languages import FUNCTION_WORDS, identify, is_english
+from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, common, identify, is_english
+from pincite.text.scripts import terms
 from pincite.text.sentences import SPACELESS, is_question, n_words, source_sentences
 from pincite.types import Span
 
@@ -96,7 +97,7 @@ def content_terms(text: str, language: str | None = None) -> list[str]:
     signs = skipped if language == "zh" else frozenset()
     return [
         term
-        for term in languages.terms(text.lower())
+        for term in terms(text.lower())
         if len(term) > 1 and not term[0].isdigit() and term not in skipped
         if not _KANA.fullmatch(term) and signs.isdisjoint(term)
     ]
@@ -160,9 +161,17 @@ def is_negated(text: str) -> bool:
     (True, False)
     """
     if not is_english(text):
-        return languages.denies(text, identify(text) or "")
+        return denies(text, identify(text) or "")
     n_negations = sum(word in _NEGATIONS or word.endswith("n't") for word in _lower_words(text))
     return n_negations % 2 == 1
+
+
+def denies(text: str, language: str) -> bool:
+    """Whether a text in one of the languages of NEGATIONS has a negation."""
+    denials = NEGATIONS.get(language, frozenset())
+    if language in ("ja", "zh"):
+        return any(denial in text for denial in denials)
+    return not denials.isdisjoint(terms(text.lower()))
 
 
 @lru_cache(maxsize=4096)  # used as a feature, as a quote and as a reason
@@ -236,7 +245,7 @@ def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
     dates = [figure for figure in figures(claimed) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claimed, _in_english(passage))}
     # In two languages no word shows what a year dates.
-    in_one_language = bool(dates and languages.common(claim, passage))
+    in_one_language = bool(dates and common(claim, passage))
 
     def score(sentence: str) -> float:
         numbers = _in_english(sentence) if dates else ""
