@@ -6,14 +6,14 @@ precise claim ("in 1912"); it neither supports nor contradicts a more precise on
 rounding conventions, checked on the pairs in tests/cases/values (`python tools/gate_values.py`).
 quantulum3, dateparser and pint return no intervals.
 
-`values` reads a text, one reader for each kind of value; `states`, `conflict` and `holds` compare
-two values, and `unstated` a claim with its source.
+`values` reads a text, by a pattern and a function for each kind of value. `states`, `conflict` and
+`holds` compare two values, and `unstated` a claim with its source.
 """
 
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
@@ -79,6 +79,7 @@ def _any_of(words: Collection[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
+_P = patterns(__file__, "quantities")
 # As shares of the number; "about" also ends at the next number of as many digits.
 _KINDS_OF_HEDGE = {
     "about": Bounds(0.9, 1.1, 0),
@@ -135,9 +136,8 @@ def with_hedge(text: str, value: Value) -> str:
 
 def _units() -> dict[str, _Unit]:
     units = dict[str, _Unit]()
-    for line in " ".join(LEXICON["units"]["table"].split()).split("|"):
-        measure, entries = (part.strip() for part in line.split(":", 1))
-        for entry in entries.split(";"):
+    for measure, names in LEXICON["units"].items():
+        for entry in names.split(";"):
             words, factor = entry.split("=")
             forms = [word.replace("_", " ") for word in words.split()]
             # The singular of a time unit names the unit of ages: "year".
@@ -167,40 +167,6 @@ def _read_dates(text: str) -> Iterator[Value]:
             yield Value(span, measure="date", dates=days)
 
 
-_P = patterns(__file__, "quantities")
-_CLOCK_IN_WORDS = re.compile(  # "half past two at night"
-    rf"\b(?=[aefhnoqst])"
-    rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
-    r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
-    r"(?P<part>morning|afternoon|evening|night)\b)",
-    re.IGNORECASE,
-)
-_MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
-
-
-def _read_clock(text: str) -> Iterator[Value]:
-    """Times of day, in minutes after midnight."""
-    for match in _CLOCK_IN_WORDS.finditer(text):
-        is_late = match["part"].lower() != "morning"
-        past = _MINUTES[match["half"].lower().removeprefix("a ")] if match["half"] else 0
-        at = 60.0 * (_count(match["hour"]) % 12 + (12 if is_late else 0)) + past
-        yield Value(Span(*match.span()), at, at, "clock", "clock")
-    for match in _P["clock"].finditer(text):
-        hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
-        if match["half"] or match["part"] or match["night"]:
-            is_pm = (match["half"] or "").lower() == "p" or match["night"]
-            is_late = is_pm or match["part"] in ("afternoon", "evening")
-            hours = hours % 12 + (12 if is_late else 0)
-        at = float(60 * hours + minutes)
-        yield Value(Span(*match.span()), at, at, "clock", "clock")
-
-
-def _read_feet(text: str) -> Iterator[Value]:
-    for match in _P["feet"].finditer(text):
-        metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
-        yield Value(Span(*match.span()), metres, metres, "length", "ft")
-
-
 _TIMES = re.compile(  # "three quarters of an hour", "two years and six months", "the following day"
     rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
     rf"|(?P<n1>{_COUNT}) (?P<unit1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
@@ -212,55 +178,89 @@ _TIMES = re.compile(  # "three quarters of an hour", "two years and six months",
 )
 
 
-def _read_times(text: str) -> Iterator[Value]:
-    for match in _TIMES.finditer(text):
-        if match["quarters"]:
-            unit, n_quarters = UNITS["min"], 3 if match["quarters"][0] in "tT" else 1
-            seconds = n_quarters * UNITS["hour"].factor / 4
-        elif match["one"]:
-            unit = UNITS[match["one"].lower()]
-            seconds = unit.factor
-        else:
-            unit = UNITS[match["unit2"].lower()]
-            seconds = _count(match["n1"]) * UNITS[match["unit1"].lower()].factor
-            seconds += _count(match["n2"]) * unit.factor
-        is_weak = bool(match["one"])
-        yield Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
+def _time(match: re.Match[str]) -> Value:
+    if match["quarters"]:
+        unit, n_quarters = UNITS["min"], 3 if match["quarters"][0] in "tT" else 1
+        seconds = n_quarters * UNITS["hour"].factor / 4
+    elif match["one"]:
+        unit = UNITS[match["one"].lower()]
+        seconds = unit.factor
+    else:
+        unit = UNITS[match["unit2"].lower()]
+        seconds = _count(match["n1"]) * UNITS[match["unit1"].lower()].factor
+        seconds += _count(match["n2"]) * unit.factor
+    is_weak = bool(match["one"])
+    return Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
 
 
-_HALF = (
-    re.compile(  # "half a million", "half a mile", "three and a half hours", "a mile and a half"
-        rf"\b(?=[adefhnostz\d])(?:half an? (?P<scale1>dozen|{'|'.join(SCALES)})"
-        rf"|half an? (?P<unit1>{_UNIT})"
-        rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<scale2>{'|'.join(SCALES)})?\s?"
-        rf"(?P<unit2>{_UNIT})?"
-        rf"|an? (?P<unit3>{_UNIT}) and a half)\b",
-        re.IGNORECASE,
-    )
+_CLOCK_IN_WORDS = re.compile(  # "half past two at night"
+    rf"\b(?=[aefhnoqst])"
+    rf"(?:(?P<past>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
+    r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
+    r"(?P<part>morning|afternoon|evening|night)\b)",
+    re.IGNORECASE,
+)
+_MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
+
+
+def _clock_in_words(match: re.Match[str]) -> Value:
+    past = _MINUTES[match["past"].lower().removeprefix("a ")] if match["past"] else 0
+    hours = _count(match["hour"]) % 12 + (0 if match["part"].lower() == "morning" else 12)
+    return _exact(match, 60 * hours + past, "clock")
+
+
+def _clock(match: re.Match[str]) -> Value:
+    hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
+    if match["half"] or match["part"] or match["night"]:
+        is_pm = (match["half"] or "").lower() == "p" or match["night"]
+        is_late = is_pm or match["part"] in ("afternoon", "evening")
+        hours = hours % 12 + (12 if is_late else 0)
+    return _exact(match, 60 * hours + minutes, "clock")
+
+
+def _exact(match: re.Match[str], value: float, measure: str, unit: str = "") -> Value:
+    return Value(Span(*match.span()), float(value), float(value), measure, unit or measure)
+
+
+def _feet(match: re.Match[str]) -> Value:
+    metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
+    return _exact(match, metres, "length", "ft")
+
+
+_HALF = re.compile(  # "half a million", "half a mile", "three and a half hours"
+    rf"\b(?=[adefhnostz\d])(?:half an? (?P<scale1>dozen|{'|'.join(SCALES)})"
+    rf"|half an? (?P<unit1>{_UNIT})"
+    rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<scale2>{'|'.join(SCALES)})?\s?"
+    rf"(?P<unit2>{_UNIT})?"
+    rf"|an? (?P<unit3>{_UNIT}) and a half)\b",
+    re.IGNORECASE,
 )
 
 
-def _read_halves(text: str) -> Iterator[Value]:
-    for match in _HALF.finditer(text):
-        scale = (match["scale1"] or match["scale2"] or "").lower()
-        name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
-        unit = UNITS.get(name, _NO_UNIT)
-        n = 0.5 if match["scale1"] or match["unit1"] else _count(match["n"] or "a") + 0.5
-        value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
-        width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
-        low, high, sense = hedged(text, match.start(), value, width)
-        yield Value(Span(*match.span()), low, high, unit.measure, unit.name, sense=sense)
+def _half(match: re.Match[str]) -> Value:
+    scale = (match["scale1"] or match["scale2"] or "").lower()
+    name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
+    unit = UNITS.get(name, _NO_UNIT)
+    n = 0.5 if match["scale1"] or match["unit1"] else _count(match["n"] or "a") + 0.5
+    value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
+    width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
+    return _limited(match, value, width, unit.measure, unit.name)
+
+
+def _limited(match: re.Match[str], value: float, width: float, measure: str, unit: str) -> Value:
+    """Return a value with the bounds that the word before it sets."""
+    low, high, sense = hedged(match.string, match.start(), value, width)
+    return Value(Span(*match.span()), low, high, measure, unit, sense=sense)
 
 
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
 
 
-def _read_plurals(text: str) -> Iterator[Value]:
+def _plural(match: re.Match[str]) -> Value:
     """Vague plurals: "dozens" means 24 or more, "tens of thousands" 20,000 to 100,000."""
-    for match in _P["many"].finditer(text):
-        one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
-        yield Value(Span(*match.span()), 1.9 * one, 10 * one)
+    one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
+    return Value(Span(*match.span()), 1.9 * one, 10 * one)
 
 
 _FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
@@ -275,18 +275,15 @@ _SHARE = re.compile(  # "two thirds", "half"; "nine out of ten"
 )
 
 
-def _read_shares(text: str) -> Iterator[Value]:
-    for match in _SHARE.finditer(text):
-        if match["part"]:
-            part = match["part"].lower().removesuffix("s").replace("halve", "half")
-            if match["n"] is None and part not in ("half", "quarter"):
-                continue  # "the fifth of them" is an ordinal, not a share
-            percent = _count(match["n"] or "a") * _FRACTIONS[part]
-        else:
-            percent = 100 * _count(match["some"]) / max(1.0, _count(match["all"]))
-        if percent <= 100:
-            low, high, sense = hedged(text, match.start(), percent, _ONE_POINT)
-            yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
+def _share(match: re.Match[str]) -> Value | None:
+    if match["part"]:
+        part = match["part"].lower().removesuffix("s").replace("halve", "half")
+        if match["n"] is None and part not in ("half", "quarter"):
+            return None  # "the fifth of them" is an ordinal, not a share
+        percent = _count(match["n"] or "a") * _FRACTIONS[part]
+    else:
+        percent = 100 * _count(match["some"]) / max(1.0, _count(match["all"]))
+    return _limited(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
 
 
 _OF_WHOLE = re.compile(  # "201 of the 300"; "of £12.5 million in taxes, £3 million"
@@ -299,14 +296,14 @@ _OF_WHOLE = re.compile(  # "201 of the 300"; "of £12.5 million in taxes, £3 mi
 )
 
 
-def _read_parts_of_wholes(text: str) -> Iterator[Value]:
-    """Shares that follow from two numbers, weak: "201 of the 300" states 67 %."""
-    for match in _OF_WHOLE.finditer(text):
-        part = _count((match["part1"] or match["part2"]).replace(",", ""))
-        whole = _count((match["whole1"] or match["whole2"]).replace(",", ""))
-        if 0 < part < whole:
-            share = 100 * part / whole
-            yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
+def _part_of_whole(match: re.Match[str]) -> Value | None:
+    """A share that follows from two numbers, weak: "201 of the 300" states 67 %."""
+    part = _count((match["part1"] or match["part2"]).replace(",", ""))
+    whole = _count((match["whole1"] or match["whole2"]).replace(",", ""))
+    if not 0 < part < whole:
+        return None
+    share = 100 * part / whole
+    return Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
 
 
 _SHORT_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
@@ -351,26 +348,26 @@ _NO_NAMES = words_of("numbers", "no_names")
 _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
 
 
-def _read_numbers(text: str) -> Iterator[Value]:
-    for match in _NUMBER.finditer(text):
-        if _SMALL.fullmatch(match["digits"] or "") and _is_in_name(text, match.start("digits")):
-            continue
-        value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
-        if not math.isfinite(value):
-            continue
-        start = match.start("sign") if match["sign"] else match.start()
-        end = max(map(match.end, _GROUPS))
-        measure, unit = _measure(match)
-        before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
-        if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
-            measure, unit = "time", "year"
-        factor, (width, digit) = _factor(unit), _rounding(match, value)
-        low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
-        if unit == "°f":
-            low, high = (low - 32) / 1.8, (high - 32) / 1.8
-        word = (match["place"] or match["words"] or "").lower()
-        is_weak = word in _WEAK and not (measure or match["scale"])
-        yield Value(Span(start, end), low, high, measure, unit, sense=sense, weak=is_weak)
+def _numeral(match: re.Match[str]) -> Value | None:
+    text = match.string
+    if _SMALL.fullmatch(match["digits"] or "") and _is_in_name(text, match.start("digits")):
+        return None
+    value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
+    if not math.isfinite(value):
+        return None
+    start = match.start("sign") if match["sign"] else match.start()
+    end = max(map(match.end, _GROUPS))
+    measure, unit = _measure(match)
+    before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
+    if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
+        measure, unit = "time", "year"
+    factor, (width, digit) = _factor(unit), _rounding(match, value)
+    low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
+    if unit == "°f":
+        low, high = (low - 32) / 1.8, (high - 32) / 1.8
+    word = (match["place"] or match["words"] or "").lower()
+    is_weak = word in _WEAK and not (measure or match["scale"])
+    return Value(Span(start, end), low, high, measure, unit, sense=sense, weak=is_weak)
 
 
 def _number(match: re.Match[str]) -> float:
@@ -449,15 +446,23 @@ def _is_in_name(text: str, start: int) -> bool:
 _ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
 
 
-def _read_roman_numerals(text: str) -> Iterator[Value]:
-    for match in _ROMAN.finditer(text):
-        n = roman(match["roman"])
-        yield Value(Span(*match.span()), float(n), float(n), weak=n < 4)
+def _roman_numeral(match: re.Match[str]) -> Value:
+    n = roman(match["roman"])
+    return Value(Span(*match.span()), float(n), float(n), weak=n < 4)
 
 
 # In this order: what one has read is no value for those after it.
-_READERS = (_read_dates, _read_times, _read_clock, _read_feet, _read_halves, _read_plurals,
-            _read_shares, _read_numbers, _read_roman_numerals)  # fmt: skip
+_READERS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Value | None]]] = (
+    (_TIMES, _time),
+    (_CLOCK_IN_WORDS, _clock_in_words),
+    (_P["clock"], _clock),
+    (_P["feet"], _feet),
+    (_HALF, _half),
+    (_P["many"], _plural),
+    (_SHARE, _share),
+    (_NUMBER, _numeral),
+    (_ROMAN, _roman_numeral),
+)
 
 
 @lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
@@ -473,14 +478,16 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
     text = fold(text)
     known: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier reader
-    for reader in _READERS:
-        new = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
+    read = (filter(None, map(reader, form.finditer(text))) for form, reader in _READERS)
+    for found in (_read_dates(text), *read):
+        new = [v for v in found if not any(taken[v.span.start : v.span.end])]
         for value in new:
             taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
         known += new
     finite = (value for value in known if math.isfinite(value.low + value.high))
     ranged = _with_ranges(text, sorted(finite, key=lambda value: value.span))
-    return tuple(sorted([*ranged, *_read_parts_of_wholes(text)], key=lambda value: value.span))
+    of_wholes = filter(None, map(_part_of_whole, _OF_WHOLE.finditer(text)))
+    return tuple(sorted([*ranged, *of_wholes], key=lambda value: value.span))
 
 
 _FIRST_YEAR = 1000  # numbers from here on are hardly ever parts of names
