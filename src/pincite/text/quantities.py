@@ -79,7 +79,6 @@ def _any_of(words: Collection[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_P = patterns(__file__, "quantities")
 # As shares of the number; "about" also ends at the next number of as many digits.
 _KINDS_OF_HEDGE = {
     "about": Bounds(0.9, 1.1, 0),
@@ -94,19 +93,6 @@ _HEDGES = {
 }
 _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(_HEDGES)})\s?(?:a |an |the )?\Z", re.IGNORECASE)
 _NEAR = 24  # characters before a number that are searched for a hedge or a name
-
-# A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
-# "hundred" and the like continue it.
-_SCALE = "(?:hundred|thousand|dozen)"
-_SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
-_SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
-_WORDED = (
-    rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*(?:[ -](?:and\s)?{_SMALL_WORDS})?"
-    rf"|{_SMALL_WORDS}|a(?= (?:million|billion)\b))"
-)
-_COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
-_COUNT = rf"an?|{_COUNTED}|\d+"
-_PLACES = _any_of([*ORDINALS, *TENTHS])
 
 
 def _count(words: str) -> float:
@@ -150,6 +136,17 @@ _NO_UNIT = _Unit("", "", 1.0)
 _OF_SEVERAL_SIZES = {"gallon": 0.12, "ton": 0.12}  # units, and how far their sizes differ
 _LETTERS_WITH_OTHER_MEANINGS = {"m", "l", "g", "w", "min"}
 _UNIT = _any_of(sorted(UNITS.keys() - _LETTERS_WITH_OTHER_MEANINGS))
+_P = patterns(
+    __file__,
+    "quantities",
+    unit=_UNIT,
+    ones=_any_of(ONES),
+    digits="|".join(ONES[:9]),
+    hours=_any_of(ONES[:12]),
+    counted=_any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"]),
+    places=_any_of([*ORDINALS, *TENTHS]),
+    scales="|".join(SCALES),
+)
 
 
 def _factor(unit: str) -> float:
@@ -167,17 +164,6 @@ def _read_dates(text: str) -> Iterator[Value]:
             yield Value(span, measure="date", dates=days)
 
 
-_TIMES = re.compile(  # "three quarters of an hour", "two years and six months", "the following day"
-    rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
-    rf"|(?P<n1>{_COUNT}) (?P<unit1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
-    r"(?P<unit2>minutes?|hours?|days?|weeks?|months?)"
-    r"|(?<!metres )(?<!meters )(?<!miles )(?:an?|each|every|per|following"
-    r"|the (?:past|last|next|following|previous|first|same)) "
-    r"(?P<one>minute|hour|day|week|fortnight|month|year|decade))\b(?! and a half)",
-    re.IGNORECASE,
-)
-
-
 def _time(match: re.Match[str]) -> Value:
     if match["quarters"]:
         unit, n_quarters = UNITS["min"], 3 if match["quarters"][0] in "tT" else 1
@@ -193,13 +179,6 @@ def _time(match: re.Match[str]) -> Value:
     return Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
 
 
-_CLOCK_IN_WORDS = re.compile(  # "half past two at night"
-    rf"\b(?=[aefhnoqst])"
-    rf"(?:(?P<past>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
-    r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
-    r"(?P<part>morning|afternoon|evening|night)\b)",
-    re.IGNORECASE,
-)
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 
@@ -225,16 +204,6 @@ def _exact(match: re.Match[str], value: float, measure: str, unit: str = "") -> 
 def _feet(match: re.Match[str]) -> Value:
     metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
     return _exact(match, metres, "length", "ft")
-
-
-_HALF = re.compile(  # "half a million", "half a mile", "three and a half hours"
-    rf"\b(?=[adefhnostz\d])(?:half an? (?P<scale1>dozen|{'|'.join(SCALES)})"
-    rf"|half an? (?P<unit1>{_UNIT})"
-    rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<scale2>{'|'.join(SCALES)})?\s?"
-    rf"(?P<unit2>{_UNIT})?"
-    rf"|an? (?P<unit3>{_UNIT}) and a half)\b",
-    re.IGNORECASE,
-)
 
 
 def _half(match: re.Match[str]) -> Value:
@@ -265,14 +234,6 @@ def _plural(match: re.Match[str]) -> Value:
 
 _FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
 _ONE_POINT = 1.0  # percentage points: the tolerance of "a third"
-_SHARE = re.compile(  # "two thirds", "half"; "nine out of ten"
-    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
-    rf"(?:(?P<n>{_COUNTED}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
-    r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
-    rf"|(?P<some>{_COUNTED}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
-    rf"(?:every\s)?(?P<all>{_COUNTED}|\d{{1,3}})\b(?!\s?(?:%|per)))",
-    re.IGNORECASE,
-)
 
 
 def _share(match: re.Match[str]) -> Value | None:
@@ -284,16 +245,6 @@ def _share(match: re.Match[str]) -> Value | None:
     else:
         percent = 100 * _count(match["some"]) / max(1.0, _count(match["all"]))
     return _limited(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
-
-
-_OF_WHOLE = re.compile(  # "201 of the 300"; "of £12.5 million in taxes, £3 million"
-    rf"(?<![\w.,])(?P<part1>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
-    rf"(?:the\s|a total of\s|all\s)?(?P<whole1>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
-    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<whole2>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
-    r"\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?(sign)(?P=sign))(?P<part2>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
-    re.IGNORECASE,
-)
 
 
 def _part_of_whole(match: re.Match[str]) -> Value | None:
@@ -311,31 +262,6 @@ _SIGNS = {"$": "money $", "€": "money €", "£": "money £", "¥": "money ¥"
 _WEAK = frozenset({"one", "zero", "first", "second"})
 _HIDDEN_BY_ZEROS = 0.025  # maximum rounding, as a share of the number: 400,000 for 396,400
 _HIDDEN_BEFORE_SCALE = 0.075  # the same for the last digit before "million"
-_NUMBER = re.compile(
-    # Its possible starts, by which a search is twice as fast
-    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"
-    # "$", "US$"; "−", "minus"
-    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
-    rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
-    # "1,183,505", "6½", "5th", "10^6", "3 × 10⁶"
-    rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
-    rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
-    rf"(?:(?:(?P<times>\s?[×x·⋅*]\s?10)|(?<=\b10))"
-    rf"(?:(?:\^|\*\*)[{{(]?(?P<power>[−+-]?\d\d?)[)}}]?|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{{1,2}})))?"
-    # "twenty-fifth"; "two hundred and six"
-    rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
-    rf"|\b(?P<words>{_WORDED})\b)"
-    # "million", "m"; but "12kg", not "3D"
-    rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
-    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{_UNIT})(?![a-z])))"
-    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
-    rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
-    # "km", but of "kg/m²" and "kg m⁻²" the rest is `per`
-    rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z²³])"
-    rf"(?P<per>\s?/\s?[a-z]|[ ·⋅]?[a-z]{{0,3}}(?:⁻|[−-]\d))?"
-    rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
-    re.IGNORECASE,
-)
 _GROUPS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
            "unit", "letter")  # fmt: skip
 _SMALL = re.compile(r"\d{1,3}")
@@ -453,14 +379,14 @@ def _roman_numeral(match: re.Match[str]) -> Value:
 
 # In this order: what one has read is no value for those after it.
 _READERS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Value | None]]] = (
-    (_TIMES, _time),
-    (_CLOCK_IN_WORDS, _clock_in_words),
+    (_P["times"], _time),
+    (_P["clock_in_words"], _clock_in_words),
     (_P["clock"], _clock),
     (_P["feet"], _feet),
-    (_HALF, _half),
+    (_P["half"], _half),
     (_P["many"], _plural),
-    (_SHARE, _share),
-    (_NUMBER, _numeral),
+    (_P["share"], _share),
+    (_P["number"], _numeral),
     (_ROMAN, _roman_numeral),
 )
 
@@ -486,7 +412,7 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
         known += new
     finite = (value for value in known if math.isfinite(value.low + value.high))
     ranged = _with_ranges(text, sorted(finite, key=lambda value: value.span))
-    of_wholes = filter(None, map(_part_of_whole, _OF_WHOLE.finditer(text)))
+    of_wholes = filter(None, map(_part_of_whole, _P["part_of_whole"].finditer(text)))
     return tuple(sorted([*ranged, *of_wholes], key=lambda value: value.span))
 
 
