@@ -257,26 +257,26 @@ def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
     >>> keep_named_rows("Gull Head is tall.", "Tower: Gull Head; Metres: 31\nTower: Ob; Metres: 9")
     'Tower: Gull Head; Metres: 31'
     """
-    text = page or passage
-    lookups, in_tables = look_up(claim, text), rows_of(passage)
     if not rows_of(page) and ranks(claim):
-        lookups, dropped = [], {row.line for row in in_tables}
-    else:
-        dropped = {row.line for lookup in lookups for row in lookup.table}
+        return _replace_rows(passage, dict.fromkeys(row.line for row in rows_of(passage)))
+    text = page or passage
+    lookups, kept = look_up(claim, text), dict[str, str]()
     for lookup in lookups:
         if cell := _stating_cell(lookup):
             return cell
-    kept = dict[str, str]()
-    for lookup in lookups:
         is_one = len(lookup.rows) == 1
         kept |= {row.line: _without_others(lookup) if is_one else row.line for row in lookup.rows}
-    for derived in _derive(claim, text) if lookups else ():
+    for derived in _derive(claim, text):
         kept[derived.row.line] += derived.addition
-    lines = [
-        kept.get(line, line) for line in passage.split("\n") if line in kept or line not in dropped
-    ]
-    caption = in_tables[0].caption if in_tables else ""
-    return "\n".join(lines).strip() or caption or passage
+    dropped = dict.fromkeys(row.line for lookup in lookups for row in lookup.table)
+    return _replace_rows(passage, {**dropped, **kept})
+
+
+def _replace_rows(passage: str, written: Mapping[str, str | None]) -> str:
+    """Replace lines of a passage, or drop them; if none is left, return the caption."""
+    new = (written.get(line, line) for line in passage.split("\n"))
+    rest = "\n".join(line for line in new if line is not None).strip()
+    return rest or next((row.caption for row in rows_of(passage)), "") or passage
 
 
 def _stating_cell(lookup: Lookup) -> str:
@@ -336,25 +336,33 @@ def other_value(lookup: Lookup) -> OtherValue | None:
     >>> [other_value(lookup).stated for lookup in look_up(claim, text)]
     ['41']
     """
-    claim, row = lookup.claim, lookup.rows[0]
-    for rank in ranks(claim)[:1]:
+    return _other_place(lookup) or _other_cell(lookup)
+
+
+def _other_place(lookup: Lookup) -> OtherValue | None:
+    for rank in ranks(lookup.claim)[:1]:
         header, place = _place(lookup, rank)
         if place and place != rank.place:
-            return OtherValue(rank.span, f"{row.cells[header]} ({place}.)")
+            return OtherValue(rank.span, f"{lookup.rows[0].cells[header]} ({place}.)")
+    return None
+
+
+def _other_cell(lookup: Lookup) -> OtherValue | None:
+    """Return a value that no cell states, and that the cells named beside it contradict."""
+    claim, row = lookup.claim, lookup.rows[0]
     if len(lookup.rows) > 1 or row.is_total or _P["not_of_one"].search(claim):
         return None
     claimed = [value for value in values(claim) if not value.weak]
-    cells = [(h, value) for h in lookup.columns for value in values(row.cells.get(h, ""))[:1]]
-    stated = [v for v in claimed if any(states(in_cell, v) for _, in_cell in cells)]
-    others = {h: in_cell for h, in_cell in cells if not any(states(in_cell, v) for v in stated)}
-    names = (row.cells.get(header, "") for header in lookup.row_headers)
-    known = "\n".join([*names, *others])
+    cells = {h: first for h in lookup.columns for first in values(row.cells.get(h, ""))[:1]}
+    stated = [v for v in claimed if any(states(cell, v) for cell in cells.values())]
+    others = {h: cell for h, cell in cells.items() if not any(states(cell, v) for v in stated)}
+    names = "\n".join([*(row.cells.get(header, "") for header in lookup.row_headers), *others])
     for value in claimed:
-        if value in stated:
-            continue
         rivals = [h for h in _near(value, claim, others) if others[h].measure == value.measure]
-        differs = rivals and all(quantities.conflict(others[h], value) for h in rivals)
-        if differs and quantities.unstated(value.span.of(claim), known):
+        is_other = value not in stated and rivals
+        if not is_other or not quantities.unstated(value.span.of(claim), names):
+            continue
+        if all(quantities.conflict(others[header], value) for header in rivals):
             return OtherValue(value.span, row.cells[rivals[0]])
     return None
 
