@@ -18,11 +18,6 @@ def words_of(table: str, name: str) -> frozenset[str]:
     return frozenset(LEXICON[table][name].split())
 
 
-def alternatives(table: str, name: str) -> str:
-    """Return regular expressions, one a line, as one that matches any of them."""
-    return "|".join(LEXICON[table][name].strip().splitlines())
-
-
 @cache
 def tables_beside(module: str) -> Mapping[str, Any]:
     """Return the `patterns.toml` beside a module, which is given by its `__file__`."""

@@ -180,11 +180,9 @@ def best_sentence(claim: str, passage: str) -> Span | None:
 
     Scores what is shared, so long sentences have no advantage; the first wins ties.
     """
-    scored = [
-        ScoredSentence(span, shared(claim, span.of(passage))) for span in sentences_of(passage)
-    ]
-    best = max(scored, key=lambda sentence: sentence.score, default=None)
-    return best.span if best and best.score > 0 else None
+    spans = sentences_of(passage)
+    best = max(spans, key=lambda span: shared(claim, span.of(passage)), default=None)
+    return best if best and shared(claim, best.of(passage)) > 0 else None
 
 
 def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
