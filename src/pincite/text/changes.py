@@ -36,10 +36,6 @@ _FALLS = _DOWN | {"down", "lost", "less"}
 _COUNTED = {"gain", "gains", "gained", "lost", "cut"}  # with a number: "raised 500" is no rise
 _AMOUNTS = {"more", "fewer", "less"}  # behind a number: "20 smaller towns" are no change
 _NO_CHANGE = frozenset({"date", "clock", "time"})  # measures
-_WORDS = "|".join(sorted(_UP | _DOWN | {"up", "down", "lost"}))
-_TURN = rf"(?<!\bmade )(?<!\bmake )\b(?P<turn>{_WORDS})\b"
-_TURNING = re.compile(rf"{_TURN}|\bwent\b", re.IGNORECASE)
-_HEDGE_WORDS = r"(?:(?:just|only|about|around|some|nearly|almost|over|under|more than) ){0,2}"
 _LONGEST_BY, _LONGEST_BY_OBJECT = 60, 90  # characters
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
 _THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
@@ -48,18 +44,11 @@ _LARGER = "more|higher|greater|larger|bigger|longer|taller|older|wider|heavier|d
 _SMALLER = "fewer|less|lower|smaller|shorter|younger|narrower|lighter|cheaper"
 _CARRIED = re.compile(r"\b(?:put|brought|built|gone|went|come|came)\b(?=[^.,;]*\Z)")
 _WHOLE = frozenset(wording.roots("whole rest other others average"))
-# "From 40 to 80".
-_FROM = re.compile(rf"\bfrom {_HEDGE_WORDS}\Z")
-_TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
 _LONGEST_FROM = 24  # characters
-# Between two values of one sentence, of which the second is of an earlier time or another thing.
-_FROM_BEFORE = r"(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
 _P = patterns(
     __file__,
     "changes",
-    turn=_TURN,
-    hedge_words=_HEDGE_WORDS,
-    from_before=_FROM_BEFORE,
+    turns="|".join(sorted(_UP | _DOWN | {"up", "down", "lost"})),
     larger=_LARGER,
     smaller=_SMALLER,
     ordinal="|".join(ORDINALS[1:]),
@@ -133,7 +122,7 @@ class Change:
         before, after = claim[: self.span.start], claim[self.span.end :]
         if self.kind == "direction":
             after = after.partition(" than ")[0]
-        return _TURNING.sub(" ", f"{_CARRIED.sub(' ', before)} {after}")
+        return _P["turning"].sub(" ", f"{_CARRIED.sub(' ', before)} {after}")
 
 
 def claimed_changes(claim: str) -> tuple[Change, ...]:
@@ -211,7 +200,7 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     [('doubled', 0.94, 'share'), ('lost 34', -34.0, '')]
     """
     text = fold(text)
-    may_state = _TURNING.search(text) or _MORE.search(text)
+    may_state = _P["turning"].search(text) or _MORE.search(text)
     amounts = [_by_amount(value, text) for value in values(text, "en")] if may_state else []
     found = [*filter(None, amounts), *map(_by_multiple, _MULTIPLE.finditer(text))]
     return tuple(sorted(found, key=lambda change: change.span))
@@ -304,7 +293,7 @@ def turns_both_ways(text: str) -> bool:
 
 
 def _turns(text: str) -> list[re.Match[str]]:
-    return [match for match in _TURNING.finditer(text) if match["turn"]]
+    return [match for match in _P["turning"].finditer(text) if match["turn"]]
 
 
 @lru_cache(maxsize=4096)
@@ -322,8 +311,8 @@ def computed_changes(text: str) -> tuple[Change, ...]:
             later = _without_unit(later, text)  # "from 40 to 80 tonnes"
         if earlier.measure != later.measure or min(earlier.low, later.low) <= 0:
             continue
-        is_from = _FROM.search(text, max(0, start - _LONGEST_FROM), start)
-        if is_from and _TO.match(text, *between) and _TURNING.search(text):
+        is_from = _P["from"].search(text, max(0, start - _LONGEST_FROM), start)
+        if is_from and _P["to"].match(text, *between) and _P["turning"].search(text):
             found += _between(earlier, later, text)
     return tuple(found)
 

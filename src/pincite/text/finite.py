@@ -39,10 +39,7 @@ _CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
 NAME = (
     rf"(?!(?i:{'|'.join(syntax.PARTICLES)})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
 )
-_LOWER = r"(?=(?P<kind>[a-z-]+(?: [a-z-]+){0,3}))"
-_P = patterns(__file__, "finite", name=NAME, lower=_LOWER)
-_BEFORE = re.compile(r"(?:\A|by )[Tt]he (?P<kind>[a-z-]+(?: [a-z-]+){0,2}),? \Z")
-_THE = re.compile(rf"\b[Tt]he {_LOWER}")
+_P = patterns(__file__, "finite", name=NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +211,7 @@ def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
 
 
 def _descriptions(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    for match in _THE.finditer(sentence):
+    for match in _P["described"].finditer(sentence):
         words = match["kind"].split(" ")
         for n, word in enumerate(words):
             end = match.start("kind") + len(" ".join(words[: n + 1]))
@@ -258,7 +255,7 @@ def _introductions(sentence: str) -> Iterator[_Known]:
         is_subject = not sentence[: match.start()].strip(" ,")
         beside = _P["beside"].match(sentence, match.end())
         if not beside or (beside["is"] and not is_subject):
-            beside = _BEFORE.search(sentence, 0, match.start("name"))
+            beside = _P["before"].search(sentence, 0, match.start("name"))
         if beside:
             yield _Known(name, *_noun(beside["kind"]))
             taken.append(range(*beside.span()))
