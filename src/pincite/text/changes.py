@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pincite.text import LEXICON, patterns
 from pincite.text import words as wording
-from pincite.text.figures import ONES, ORDINALS, fold
+from pincite.text.figures import ORDINALS, count_of, fold
 from pincite.text.finite import finite_verb, lemmas
 from pincite.text.quantities import Value, hedged, values, with_hedge
 from pincite.text.sentences import windows
@@ -98,7 +98,8 @@ class Change:
             return self._agrees_in_part(other)
         if other.is_share or bool(self.than) != bool(other.than):
             return None
-        if self.than and not self._is_than(other):
+        known = other.than.union(wording.roots(other.about)) | _WHOLE
+        if self.than and not other.than - _WHOLE <= self.than <= known:
             return None
         if self.kind == other.kind == "amount" and self.measure != other.measure:
             return None
@@ -112,10 +113,6 @@ class Change:
         if not (is_known and is_sure and is_of_same):
             return None
         return self.low <= other.high and other.low <= self.high
-
-    def _is_than(self, other: "Change") -> bool:
-        known = other.than.union(wording.roots(other.about)) | _WHOLE
-        return other.than - _WHOLE <= self.than <= known
 
     def rest_of(self, claim: str) -> str:
         """Return what else a claim says, without the words that say that something changes."""
@@ -502,7 +499,7 @@ def ranks(text: str) -> tuple[Rank, ...]:
     found = [
         *(_rank(m, _place(m["nth"])) for m in _P["superlative"].finditer(text) if _is_rank(m)),
         *(Rank(Span(*m.span()), _place(m["nth"]), "") for m in _P["placed"].finditer(text)),
-        *(_rank(m, 1 + _count(m["n"])) for m in _P["exceeded"].finditer(text)),
+        *(_rank(m, 1 + int(count_of(m["n"] or "zero"))) for m in _P["exceeded"].finditer(text)),
         *(_rank(m, 1) for m in _P["any_other"].finditer(text)),
     ]
     return tuple(sorted(found, key=lambda rank: rank.span))
@@ -530,10 +527,6 @@ def _place(nth: str | None) -> int:
     """Return the place that "third" or "3rd" means; the first if none is named."""
     nth = (nth or "first").lower()
     return ORDINALS.index(nth) + 1 if nth in ORDINALS else int(nth[:-2])
-
-
-def _count(number: str | None) -> int:
-    return ONES.index(number.lower()) + 1 if number else 0
 
 
 def place_of(number: float, field: Sequence[float], order: str) -> int | None:

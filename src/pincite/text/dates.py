@@ -150,12 +150,8 @@ def first_date(dates: Iterable[str]) -> str:
     >>> first_date(["2019", "2019-03-05", "2019-04", ""])
     '2019-03-05'
     """
-    best = ""
-    for date in dates:
-        n = min(len(date), len(best))
-        if date and (not best or date[:n] < best[:n] or (date[:n] == best[:n] and len(date) > n)):
-            best = date
-    return best
+    known = filter(None, dates)  # "~" sorts behind what a less precise date lacks
+    return min(known, key=lambda date: date.ljust(len("2019-03-05"), "~"), default="")
 
 
 def _month(text: str) -> int:

@@ -122,6 +122,13 @@ def number_in_words(words: str) -> float | None:
     return total + current
 
 
+def count_of(words: str) -> float:
+    """Return how many "a", "three" or "12" are; 0 if these are no number."""
+    if words.lower() in ("a", "an"):
+        return 1.0
+    return float(words) if words.isdecimal() else number_in_words(words) or 0.0
+
+
 def missing(claim: str, source: str) -> list[Figure]:
     """The figures of `claim` that `source` does not state, in order.
 

@@ -81,9 +81,9 @@ class MainClause:
             or (word[0].isupper() and not _ARTICLE.fullmatch(before))
             for before, word in pairwise(middle)
         )
-        return (
-            "" if bare or (self.middle and not self.bracket) else self._with_not(len(self.middle))
-        )
+        if bare or (self.middle and not self.bracket):
+            return ""
+        return self._with_not(len(self.middle))
 
     def _with_not(self, place: int) -> str:
         middle = [*self.middle[:place], "nicht", *self.middle[place:]]

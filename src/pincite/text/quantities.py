@@ -28,6 +28,7 @@ from pincite.text.figures import (
     SCALES,
     TENS,
     TENTHS,
+    count_of,
     fold,
     in_english,
     number_in_words,
@@ -93,13 +94,6 @@ _HEDGES = {
 }
 _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(_HEDGES)})\s?(?:a |an |the )?\Z", re.IGNORECASE)
 _NEAR = 24  # characters before a number that are searched for a hedge or a name
-
-
-def _count(words: str) -> float:
-    if words.lower() in ("a", "an"):
-        return 1.0
-    value = number_in_words(words)
-    return float(words) if value is None else value
 
 
 def hedged(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
@@ -173,8 +167,8 @@ def _time(match: re.Match[str]) -> Value:
         seconds = unit.factor
     else:
         unit = UNITS[match["unit2"].lower()]
-        seconds = _count(match["n1"]) * UNITS[match["unit1"].lower()].factor
-        seconds += _count(match["n2"]) * unit.factor
+        seconds = count_of(match["n1"]) * UNITS[match["unit1"].lower()].factor
+        seconds += count_of(match["n2"]) * unit.factor
     is_weak = bool(match["one"])
     return Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
 
@@ -184,7 +178,7 @@ _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 def _clock_in_words(match: re.Match[str]) -> Value:
     past = _MINUTES[match["past"].lower().removeprefix("a ")] if match["past"] else 0
-    hours = _count(match["hour"]) % 12 + (0 if match["part"].lower() == "morning" else 12)
+    hours = count_of(match["hour"]) % 12 + (0 if match["part"].lower() == "morning" else 12)
     return _exact(match, 60 * hours + past, "clock")
 
 
@@ -210,7 +204,7 @@ def _half(match: re.Match[str]) -> Value:
     scale = (match["scale1"] or match["scale2"] or "").lower()
     name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
     unit = UNITS.get(name, _NO_UNIT)
-    n = 0.5 if match["scale1"] or match["unit1"] else _count(match["n"] or "a") + 0.5
+    n = 0.5 if match["scale1"] or match["unit1"] else count_of(match["n"] or "a") + 0.5
     value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
     width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
     return _limited(match, value, width, unit.measure, unit.name)
@@ -241,16 +235,16 @@ def _share(match: re.Match[str]) -> Value | None:
         part = match["part"].lower().removesuffix("s").replace("halve", "half")
         if match["n"] is None and part not in ("half", "quarter"):
             return None  # "the fifth of them" is an ordinal, not a share
-        percent = _count(match["n"] or "a") * _FRACTIONS[part]
+        percent = count_of(match["n"] or "a") * _FRACTIONS[part]
     else:
-        percent = 100 * _count(match["some"]) / max(1.0, _count(match["all"]))
+        percent = 100 * count_of(match["some"]) / max(1.0, count_of(match["all"]))
     return _limited(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
 
 
 def _part_of_whole(match: re.Match[str]) -> Value | None:
     """A share that follows from two numbers, weak: "201 of the 300" states 67 %."""
-    part = _count((match["part1"] or match["part2"]).replace(",", ""))
-    whole = _count((match["whole1"] or match["whole2"]).replace(",", ""))
+    part = count_of((match["part1"] or match["part2"]).replace(",", ""))
+    whole = count_of((match["whole1"] or match["whole2"]).replace(",", ""))
     if not 0 < part < whole:
         return None
     share = 100 * part / whole

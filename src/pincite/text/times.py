@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pincite.text import patterns
-from pincite.text.figures import ONES
+from pincite.text.figures import count_of
 from pincite.text.finite import referents_in
 from pincite.text.words import sentences_of
 from pincite.types import Span
@@ -86,7 +86,8 @@ def _day(match: re.Match[str], now: date, ahead: bool) -> str:
         if match[name]:
             return _format(now + timedelta(days))
     if match["ago"] in ("day", "week"):
-        return _format(now - timedelta(_count(match) * (7 if match["ago"] == "week" else 1)))
+        days = 7 if match["ago"] == "week" else 1
+        return _format(now - timedelta(days * count_of(match["n"])))
     if name := match["named"] or match["weekday"]:
         return _format(now + timedelta(_days_to(name, (match["which"] or "").lower(), now, ahead)))
     if number := match["day"] or match["after"]:
@@ -108,7 +109,7 @@ def _days_to(weekday: str, which: str, now: date, ahead: bool) -> int:
 def _month(match: re.Match[str], now: date, ahead: bool) -> str:
     """The month of a time such as "last May"; empty if it names none."""
     if match["ago"] == "month":
-        return _of_month(now, -_count(match))
+        return _of_month(now, -int(count_of(match["n"])))
     if match["unit"] == "month":
         return _of_month(now, _STEPS.get(match["which"].lower(), 0))
     if name := match["of"] or match["only"]:
@@ -121,7 +122,7 @@ def _month(match: re.Match[str], now: date, ahead: bool) -> str:
 def _year(match: re.Match[str], now: date) -> str:
     """The year of a time such as "two years ago"; empty if it names none."""
     if match["ago"] == "year":
-        return str(now.year - _count(match))
+        return str(now.year - int(count_of(match["n"])))
     which = (match["which"] or match["whose"] or "").lower()
     if match["unit"] == "year" or match["whose"]:
         year = now.year + _STEPS.get(which, 0)
@@ -140,11 +141,6 @@ def _nearest(now: date, month: int, day: int, ahead: bool) -> date:
 def _of_month(now: date, months: int) -> str:
     year, month = divmod(now.year * 12 + now.month - 1 + months, 12)
     return f"{_MONTHS[month]} {year}"
-
-
-def _count(match: re.Match[str]) -> int:
-    word = match["n"].lower()
-    return int(word) if word.isdigit() else 1 + (ONES.index(word) if word in ONES else 0)
 
 
 def _format(day: date) -> str:
