@@ -502,19 +502,24 @@ def _skip(words: Sequence[str], skipped: frozenset[str]) -> int:
 def _maybe_verbs(words: Sequence[str]) -> list[int]:
     """Return the numbers of the words that may be finite verbs; the first of "was not opened"."""
     verbs: list[int] = []
-    for n, word in enumerate(words):
-        before = words[n - 1] if n else ""
-        after = words[n + 1] if n + 1 < len(words) else ""
-        if n > 1 and syntax.is_adverb(before.lower()):
-            before = words[n - 2]
-        may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
-        if syntax.may_be_past(word) and word not in syntax.AUXILIARIES:
-            is_sure = syntax.is_sure(word, after)
-            opens = is_sure and n == _skip(words[:n], _COORDINATING)
-            may = may and before not in tuple(";:(")  # it has an object, or follows a noun
-            may = opens or (may and (before != "," or is_sure or after[:1].isupper()))
-        between = words[verbs[-1] + 1 : n] if verbs else words[:n]
+    for n in range(len(words)):
+        between = words[verbs[-1] + 1 : n] if verbs else ()
         continues = all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)
-        if may and not (verbs and len(between) <= 2 and continues):
+        if not (verbs and len(between) <= 2 and continues) and _may_be_verb(words, n):
             verbs.append(n)
     return verbs
+
+
+def _may_be_verb(words: Sequence[str], n: int) -> bool:
+    word, after = words[n], words[n + 1] if n + 1 < len(words) else ""
+    before = words[n - 1] if n else ""
+    if n > 1 and syntax.is_adverb(before.lower()):
+        before = words[n - 2]
+    may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
+    if word in syntax.AUXILIARIES or not syntax.may_be_past(word):
+        return may
+    is_sure = syntax.is_sure(word, after)
+    if is_sure and n == _skip(words[:n], _COORDINATING):
+        return True
+    # It has an object, or follows a noun.
+    return may and before not in tuple(";:(") and (before != "," or is_sure or after[:1].isupper())

@@ -456,9 +456,8 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
         low, high = float(one.dates[0].year or 0), float(other.dates[0].year or 0)
     else:
         if not one.measure and other.measure != "date" and other.unit != "°f":  # "70 and 90 metres"
-            factor, measure, unit = _factor(other.unit), other.measure, other.unit
-            low, high = one.low * factor, one.high * factor
-            one = replace(one, low=low, high=high, measure=measure, unit=unit)
+            low, high = (end * _factor(other.unit) for end in (one.low, one.high))
+            one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
         low, high = one.low, other.high
     if one.measure != other.measure or low >= high:
         return one, other

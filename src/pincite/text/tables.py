@@ -27,10 +27,8 @@ _P = patterns(__file__, "tables")
 _FIGURE = re.compile(r"\d+(?:-\d+)?")
 _DASHED = str.maketrans("–/", "--")  # "2010/11" and "2010–11" are "2010-11"
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
-_SHORT_FORMS = [  # of the first word of a name
-    (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
-    for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))
-]
+_LONG_FORMS = {"St": "Saint", "Mt": "Mount", "Ft": "Fort"}  # of the first word of a name
+_SHORT_FORM = re.compile(rf"\b({'|'.join(_LONG_FORMS)})\.?(?= [A-Z])")
 _MOST_LACKING = 0.67  # share of the claim's words that a cell which states its values may lack
 _MOST_SUMMANDS = 3  # rows whose sum a claim may state
 # Words beside a value that may name its column. Behind a bare number stand the things it counts.
@@ -208,8 +206,7 @@ def _choose_columns(headers: Sequence[str], claim_keys: frozenset[str]) -> list[
 @lru_cache(maxsize=4096)
 def _keys(text: str) -> frozenset[str]:
     """Return roots of words, and figures without commas; "St" is "Saint"."""
-    for short, long in _SHORT_FORMS:
-        text = short.sub(long, text)
+    text = _SHORT_FORM.sub(lambda match: _LONG_FORMS[match[1]], text)
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 

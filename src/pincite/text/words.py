@@ -264,12 +264,9 @@ def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
         and not span.of(passage).endswith(":")  # introduces other people's statements
         and not _is_dateline(span.of(passage))
     ]
-
-    def rank(sentence: ScoredSentence) -> tuple[float, bool]:
-        is_headline = not sentence.span.of(passage).endswith(_CLOSED)
-        return -sentence.score, is_headline
-
-    return tuple(sorted(sentences, key=rank))
+    # Of equals, a headline comes after running text.
+    sentences.sort(key=lambda sentence: not sentence.span.of(passage).endswith(_CLOSED))
+    return tuple(sorted(sentences, key=lambda sentence: -sentence.score))
 
 
 _BYLINE = re.compile(r"\A(?:[Bb]y|BY) (?:[A-ZÀ-Þ][\w.’'-]*(?:,? and|,)? ?){1,10}(?=\d|\Z)")

@@ -20,6 +20,8 @@ VAGUE = frozenset("early mid late end hundred dozens hundreds thousands".split()
 _POINTS_GROUP = frozenset({"de", "es", "it", "nl", "pt"})  # languages in which "1.234" is whole
 _SIGNS = {"€": "euros", "$": "dollars", "£": "sterling", "％": "%"}
 _SYMBOLS = {s.lower(): s for s in "% km m cm mm km² m² ha t kg g mg l kW MW GW kWh km/h °C".split()}
+_KINDS = ("units", "scales", "months", "words", "behind")  # lists of words by their meaning
+_SIZES = ("one", "small", "tens", "hundreds", "thousands")  # lists of number words by their value
 _TABLES: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("numerals.toml").read_text(encoding="utf-8")
 )
@@ -74,12 +76,9 @@ def blanked(text: str) -> str:
 def words_of(language: str) -> Words:
     """Return the words of one of LANGUAGES."""
     table = _TABLES[language]
-    kinds = {
-        kind: _meanings(table.get(kind, ""))
-        for kind in ("units", "scales", "months", "words", "behind")
-    }
+    kinds = {kind: _meanings(table.get(kind, "")) for kind in _KINDS}
     kinds["units"] |= _SIGNS
-    numbers = {size: _values(table.get(size, "")) for size in ("one", "small", "tens", "hundreds")}
+    numbers = {size: _values(table.get(size, "")) for size in _SIZES}
     numbers["thousands"] = dict.fromkeys(_forms(kinds["scales"], "thousand"), 1e3)
     known = {form: n for values in numbers.values() for form, n in values.items()}
     ordinals = _values(table.get("ordinals", ""))
@@ -129,9 +128,7 @@ def _pattern(
 
 def _number_words(numbers: Mapping[str, Iterable[str]], table: Mapping[str, str]) -> str:
     """A pattern of numbers in words: "zweiundzwanzig", "treinta y dos mil"."""
-    one, small, ten, hundred, thousand = (
-        _any_of(*numbers[size]) for size in ("one", "small", "tens", "hundreds", "thousands")
-    )
+    one, small, ten, hundred, thousand = (_any_of(*numbers[size]) for size in _SIZES)
     joined = rf"[\s-]?(?:(?:{table.get('joins', _NEVER)})[\s-]?)?"
     below_100 = rf"(?:{ten}(?:{joined}(?:{small}|{one}))?|{small}|{one})"
     if "tails" in table:  # German and Dutch: "zwei-und-zwanzig"
