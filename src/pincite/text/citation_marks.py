@@ -69,10 +69,8 @@ def _ids(mark: str) -> tuple[str, ...]:
     for number in re.findall(_NUMBER, mark):
         ends = [int(digits) for digits in re.findall(r"\d+", number)]
         first, last = ends[0], ends[-1]
-        if first <= last < first + MOST_IN_A_RANGE:
-            ids += map(str, range(first, last + 1))
-        else:
-            ids += [str(first), str(last)]
+        is_range = first <= last < first + MOST_IN_A_RANGE
+        ids += map(str, range(first, last + 1) if is_range else (first, last))
     return tuple(dict.fromkeys(ids))
 
 

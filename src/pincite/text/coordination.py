@@ -24,8 +24,7 @@ def shared(text: str) -> list[str]:
     >>> shared("Tin and lead are toxic."), shared("Holm and Berg met.")
     (['Tin is toxic', 'lead is toxic'], [])
     """
-    text = text.strip(" .")
-    text = _BOTH.sub(r"\1", text)
+    text = _BOTH.sub(r"\1", text.strip(" ."))
     if len(re.findall(r"\band\b", text)) != 1 or _P["together"].search(text):
         return []
     verb = finite_verb(text)

@@ -31,7 +31,6 @@ from pincite.text.figures import (
     count_of,
     fold,
     in_english,
-    number_in_words,
     reads_numbers,
     roman,
 )
@@ -179,7 +178,7 @@ _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 def _clock_in_words(match: re.Match[str]) -> Value:
     past = _MINUTES[match["past"].lower().removeprefix("a ")] if match["past"] else 0
     hours = count_of(match["hour"]) % 12 + (0 if match["part"].lower() == "morning" else 12)
-    return _exact(match, 60 * hours + past, "clock")
+    return _exact(match, 60 * hours + past, "clock", "clock")
 
 
 def _clock(match: re.Match[str]) -> Value:
@@ -188,11 +187,11 @@ def _clock(match: re.Match[str]) -> Value:
         is_pm = (match["half"] or "").lower() == "p" or match["night"]
         is_late = is_pm or match["part"] in ("afternoon", "evening")
         hours = hours % 12 + (12 if is_late else 0)
-    return _exact(match, 60 * hours + minutes, "clock")
+    return _exact(match, 60.0 * hours + minutes, "clock", "clock")
 
 
-def _exact(match: re.Match[str], value: float, measure: str, unit: str = "") -> Value:
-    return Value(Span(*match.span()), float(value), float(value), measure, unit or measure)
+def _exact(match: re.Match[str], value: float, measure: str, unit: str) -> Value:
+    return Value(Span(*match.span()), value, value, measure, unit)
 
 
 def _feet(match: re.Match[str]) -> Value:
@@ -258,7 +257,6 @@ _HIDDEN_BY_ZEROS = 0.025  # maximum rounding, as a share of the number: 400,000 
 _HIDDEN_BEFORE_SCALE = 0.075  # the same for the last digit before "million"
 _GROUPS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
            "unit", "letter")  # fmt: skip
-_SMALL = re.compile(r"\d{1,3}")
 _GROUPING = re.compile(r"[,\u00a0\u202f ]")
 _AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
 _LONGEST_AGE_WORDS = 30  # characters
@@ -270,7 +268,7 @@ _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers
 
 def _numeral(match: re.Match[str]) -> Value | None:
     text = match.string
-    if _SMALL.fullmatch(match["digits"] or "") and _is_in_name(text, match.start("digits")):
+    if re.fullmatch(r"\d{1,3}", match["digits"] or "") and _is_in_name(text, match.start("digits")):
         return None
     value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
     if not math.isfinite(value):
@@ -296,8 +294,7 @@ def _number(match: re.Match[str]) -> float:
         value = float(_GROUPING.sub("", match["digits"]))
         value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
     else:
-        words = match["place"] or match["words"]
-        value = number_in_words(words) or float(words.lower() == "a")
+        value = count_of(match["place"] or match["words"])
     return value * _scale(match)
 
 

@@ -188,6 +188,9 @@ class Sentence:
         """The word at `n`; "" outside the sentence and inside brackets."""
         return self.tokens[n].word if n < len(self.tokens) and not self.tokens[n].inside else ""
 
+    def words(self, start: int, end: int) -> list[str]:
+        return [self.word(n) for n in range(start, end)]
+
     def raw(self, start: int, end: int) -> str:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 

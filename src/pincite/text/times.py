@@ -75,8 +75,7 @@ def _in_sentences(text: str, now: date, *, has_month: bool, has_day: bool) -> It
                     meant = _month(match, now, ahead)
             except (ValueError, OverflowError):  # 30 February, a thousand years ago
                 continue
-            meant = meant or _year(match, now)
-            if meant:
+            if meant := meant or _year(match, now):
                 yield Resolved(Span(*match.span()).moved(sentence.start), meant)
 
 
