@@ -71,14 +71,7 @@ def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
         assert found is None or found.of(passage).strip() == found.of(passage) != ""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM", "Updated: Dec. 20, 1998 8:08 AM EDT"),
-        "Last modified on Sun 20 Dec 1998 04.15 EDT",
-        "By Ida Holm and Per Berg 20 December 1998",
-    ],
-)
+@each_row("text/words/datelines")
 def test_datelines_are_not_quoted(line: str) -> None:
     passage = f"{line}\nThe engineer of the dam has died."
     found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)

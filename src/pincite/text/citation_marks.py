@@ -189,8 +189,8 @@ def quote_with_marks(quotes: Sequence[tuple[str, int]]) -> tuple[str, list[Sente
 def without_open_mark(text: str) -> str:
     """Strip an incomplete mark from the end of a streamed answer.
 
-    >>> without_open_mark("It rose (PUBM"), without_open_mark("It rose [1].")
-    ('It rose ', 'It rose [1].')
+    >>> without_open_mark("It rose (PUBM"), without_open_mark("It rose (in [3] cases).")
+    ('It rose ', 'It rose (in [3] cases).')
     """
     return _OPEN_MARK.sub("", text)
 
