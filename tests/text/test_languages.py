@@ -7,10 +7,9 @@ from support.rows import each_row
 
 from pincite.judgement.contradictions import contradiction
 from pincite.text import antonyms, clauses, names, words
-from pincite.text.languages import common, identify
+from pincite.text.languages import common, identify, terms
 from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
 from pincite.text.quantities import unstated
-from pincite.text.scripts import terms
 from pincite.text.sentences import n_words
 from pincite.types import Document
 

@@ -35,7 +35,7 @@ from pincite.corpus.store import Store, folded, miscounted
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Query
-from pincite.text import scripts
+from pincite.text import languages
 from pincite.text.sentences import SPACELESS
 
 if TYPE_CHECKING:
@@ -435,9 +435,9 @@ def words_of(text: str, language: str | None = "en") -> list[str]:
     if _is_english(clean, language):
         return _analyzer().analyze(clean)
     if language is None:
-        grams = filter(SPACELESS.match, scripts.terms(clean))
+        grams = filter(SPACELESS.match, languages.terms(clean))
         return [*_analyzer().analyze(SPACELESS.sub(" ", clean)), *grams]
-    return [_truncate(term) for term in scripts.terms(scripts.without_accents(clean))]
+    return [_truncate(term) for term in languages.terms(languages.without_accents(clean))]
 
 
 def _truncate(term: str) -> str:
@@ -473,7 +473,7 @@ def _twins(query: Query) -> Mapping[str, set[str]]:
     """Return each indexed word's forms in the other kind of language."""
     found = defaultdict[str, set[str]](set)
     text = _clean(text_of_query(query))
-    for term in scripts.terms(scripts.without_accents(text)):
+    for term in languages.terms(languages.without_accents(text)):
         for stem in _analyzer().analyze(term):
             found[stem].add(_truncate(term))
             found[_truncate(term)].add(stem)

@@ -76,7 +76,6 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
 # Requires a day: "2000-01" may mean a winter as well as a January.
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
-# Day first: "3.5.2024". Other separators only where it cannot be a month: "22-11-2008".
 _P = patterns(__file__, "dates")
 _MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
 _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")

@@ -1,35 +1,39 @@
-"""Identifies the language of a text by its script and function words, and names languages.
+"""Identifies the language of a text, and cuts a text of any script into terms.
 
 Function words identify a language in texts that are too short for letter statistics (Grefenstette
 1995). In doubt a text in Latin letters has its declared language.
 """
 
 import re
+import tomllib
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from functools import lru_cache
+from pathlib import Path
 
 from pincite.text import words_of
-from pincite.text.scripts import LANGUAGES, RANGES
 
+_DATA = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 FUNCTION_WORDS, NEGATIONS = (
-    {language: frozenset(words.split()) for language, words in LANGUAGES[table].items()}
+    {language: frozenset(words.split()) for language, words in _DATA[table].items()}
     for table in ("function_words", "negations")
 )
 # Languages whose names are marked by capitals; in German all nouns are.
 CAPITALISED_NAMES = FUNCTION_WORDS.keys() - {"de", "zh"} | {"en"}
 NAMES = {  # by the language of the reader
     reader: dict(name.split(" ", 1) for name in names.split("; "))
-    for reader, names in LANGUAGES["names"].items()
+    for reader, names in _DATA["names"].items()
 }
 _SAMPLE = 1_000  # characters of a text by which its language is identified
 
-# By script: the languages of each, the commonest first, and letters that only some of them have.
+# By script: its letters, its languages, the commonest first, and letters that only some have.
+_RANGES: dict[str, str] = {script: ranges for script, (ranges, _) in _DATA["scripts"].items()}
 _CODES: dict[str, list[str]] = {
-    script: codes.split() for script, (_, codes) in LANGUAGES["scripts"].items()
+    script: codes.split() for script, (_, codes) in _DATA["scripts"].items()
 }
-_OWN_LETTERS = {code: frozenset(letters) for code, letters in LANGUAGES["letters"].items()}
-_LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{''.join(RANGES.values())}]")
+_OWN_LETTERS = {code: frozenset(letters) for code, letters in _DATA["letters"].items()}
+_LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{''.join(_RANGES.values())}]")
 _LEAST_SHARE = 0.3  # of a text's letters, for a script other than Latin: Japanese names companies
 _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
 
@@ -46,7 +50,7 @@ _OWN_WORDS = {
     code: frozenset(word for word in words if _LANGUAGES_WITH[word] == [code])
     for code, words in _WORDS.items()
 }
-_COUNT_HALF = frozenset(LANGUAGES["weak"]["words"].split())
+_COUNT_HALF = frozenset(_DATA["weak"]["words"].split())
 # The words that a language needs: in number, as a share of the text's, and for each word of the one
 # that is expected. Of 112,000 English claims and passages (claims/train and dev), 24 are taken for
 # another language: tables of foreign teams. Of 1,247 claims in seven other Latin languages
@@ -152,7 +156,7 @@ def _script(sample: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _script_of(letter: str) -> str:
-    return next(name for name, ranges in RANGES.items() if re.match(f"[{ranges}]", letter))
+    return next(name for name, ranges in _RANGES.items() if re.match(f"[{ranges}]", letter))
 
 
 def _language_in(script: str, sample: str) -> str:
@@ -178,3 +182,43 @@ def _scores(words: Collection[str]) -> defaultdict[str, float]:
         for language in languages:
             scores[language] += 0.5 if counts_half else 1.0
     return scores
+
+
+# ── Terms ────────────────────────────────────────────────────────────────────────────────────────
+
+# Scripts without spaces are cut into n-grams: two signs of Chinese, Japanese and Korean, and four
+# letters of alphabets (McNamee & Mayfield 2004).
+CJK = _RANGES["kana"] + _RANGES["han"]
+SOUTHEAST = "".join(_RANGES[name] for name in ("thai", "lao", "burmese", "khmer"))
+_INDIC = "\u0900-\u0963\u0971-\u0dff\u200c\u200d"  # their vowel signs are no \w in Python
+_RUN = re.compile(
+    rf"(?P<signs>[{CJK}{_RANGES['hangul']}]+)|(?P<alphabet>[{SOUTHEAST}]+)"
+    rf"|(?:(?![{CJK}{_RANGES['hangul']}{SOUTHEAST}])[^\W_]|[{_INDIC}\u0300-\u036f])+"
+)
+_GRAM = {"signs": 2, "alphabet": 4}
+_ARABIC_ARTICLE = re.compile(r"\Aو?(?:[بكف]?ال|لل)(?=\w{3})")  # light10, Larkey et al. 2007
+_MARKS = re.compile(  # accents, and vowel marks of Cyrillic, Hebrew and Arabic
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+)
+
+
+def terms(text: str) -> list[str]:
+    """Return words in order, and n-grams of scripts without spaces.
+
+    >>> terms("1911年に開業 l'été"), terms("สะพานยาว")
+    (['1911', '年に', 'に開', '開業', 'l', 'été'], ['สะพา', 'ะพาน', 'พานย', 'านยา', 'นยาว'])
+    """
+    cut: list[str] = []
+    for run in _RUN.finditer(text):
+        n = _GRAM.get(run.lastgroup or "", 0)
+        if n:
+            cut += [run[0][i : i + n] for i in range(max(1, len(run[0]) - n + 1))]
+        else:
+            cut.append(_ARABIC_ARTICLE.sub("", run[0]))
+    return cut
+
+
+def without_accents(text: str) -> str:
+    """Drop accents, and the vowel marks of Arabic and Hebrew, which are seldom written."""
+    plain = _MARKS.sub("", unicodedata.normalize("NFD", text))
+    return unicodedata.normalize("NFC", plain)

@@ -11,9 +11,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from pincite.text.languages import identify
+from pincite.text.languages import CJK, SOUTHEAST, identify
 from pincite.text.page_numbers import confidence_in
-from pincite.text.scripts import CJK, SOUTHEAST
 from pincite.text.sentences import (
     CHARS_A_CJK_WORD,
     CHARS_A_SOUTHEAST_WORD,

@@ -13,8 +13,7 @@ from itertools import pairwise
 from sentencex import get_sentence_boundaries
 
 from pincite.text import LEXICON, patterns
-from pincite.text.languages import identify, is_english
-from pincite.text.scripts import CJK, SOUTHEAST
+from pincite.text.languages import CJK, SOUTHEAST, identify, is_english
 from pincite.types import Span
 
 # Characters that the splitter (Rust) rejects or panics on, each replaced by one equivalent

@@ -11,8 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from pincite.text import LEXICON, words_of
 from pincite.text.figures import MONTHS, figures, in_english, missing, reads_numbers, rivals
-from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, common, identify, is_english
-from pincite.text.scripts import terms
+from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, common, identify, is_english, terms
 from pincite.text.sentences import SPACELESS, is_question, n_words, source_sentences
 from pincite.types import Span
 
