@@ -18,8 +18,9 @@ from pincite.text import languages, patterns, syntax
 from pincite.text import words as wording
 from pincite.text.changes import is_superlative
 from pincite.text.clauses import clauses
+from pincite.text.context import referents
 from pincite.text.figures import figures
-from pincite.text.finite import finite_verb, lemmas, referents
+from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
 from pincite.text.quantities import conflict, values
 from pincite.text.sentences import n_words

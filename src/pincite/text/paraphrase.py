@@ -13,12 +13,11 @@ from itertools import zip_longest
 
 from pincite.text import LEXICON, antonyms, names, patterns, quantities, tables
 from pincite.text.changes import agreeing, ranks
+from pincite.text.context import Resolved, referents_in, resolved
 from pincite.text.figures import MONTHS
-from pincite.text.finite import referents_in
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import is_question
-from pincite.text.times import Resolved, resolved
 from pincite.text.words import is_negated, roots, sentences_of
 from pincite.types import Span
 
