@@ -100,7 +100,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         tables.Lookup: tables.Lookup(one, [row], [row], [""], [one]),
         Sequence[str]: [one, other],
         Collection[str]: [one, other],
-        Collection[words.Term]: [one[: words.STEM], ("", 1.0)],
+        Iterable[words.Term]: [one[: words.STEM], ("", 1.0)],
         Iterable[str]: [one, other],
         Iterable[Span]: spans,
         Sequence[int]: [0, len(one) // 2],

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.text.finite import finite_verb, is_plural, referents
+from pincite.text.finite import finite_verb, is_plural
 
 
 @each_row("text/finite/the_finite_verb")
@@ -23,12 +23,6 @@ def test_no_verb_in_doubt(clause: str) -> None:
 @each_row("text/finite/plural")
 def test_a_plural_phrase_is_recognised(phrase: str, plural: bool) -> None:
     assert is_plural(phrase) == plural
-
-
-@each_row("text/finite/what_a_description_stands_for")
-def test_what_a_description_stands_for(text: str, expected: tuple[tuple[str, str], ...]) -> None:
-    found = referents(text)
-    assert tuple((each.span.of(text), each.name) for each in found if each.name) == expected
 
 
 @given(st.text(max_size=200))

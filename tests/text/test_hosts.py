@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.rows import each_row
 
 from pincite.text.hosts import original_of, seconds_to_wait, snapshot_at
 
@@ -15,17 +16,7 @@ TIME = "20140302101500"
 RAW = f"https://web.archive.org/web/{TIME}id_/{PAGE}"
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"https://web.archive.org/web/{TIME}/{PAGE}",
-        f"HTTPS://Web.Archive.org/web/{TIME}/{PAGE}".replace("Web.Archive", "web.archive"),
-        f"https://web.archive.org/web/{TIME}id_/{PAGE}",
-        f"https://web.archive.org/web/{TIME}/http:/varde.example/a?b=1&c=2",
-        f"https://web.archive.org/web/{TIME}/varde.example/a?b=1&c=2",
-        f" https://web.archive.org/web/{TIME}/{PAGE} ",
-    ],
-)
+@each_row("text/hosts/a_copy_is_requested_in_its_raw_form")
 def test_a_copy_is_requested_in_its_raw_form(url: str) -> None:
     found = snapshot_at(url)
     assert found
@@ -57,19 +48,7 @@ def test_other_archives_have_no_raw_form(time: str) -> None:
         assert (found.raw(), found.page, found.date) == (url, PAGE, "2014-03-02")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        PAGE,
-        "https://archive.ph/AbC12",
-        "https://web.archive.org/save/http://varde.example/",
-        "https://web.archive.org/web/",
-        f"https://evil.example/web/{TIME}/{PAGE}",
-        f"https://web.archive.org.evil.example/web/{TIME}/{PAGE}",
-        f"https://evil.example/?https://web.archive.org/web/{TIME}/{PAGE}",
-        "",
-    ],
-)
+@each_row("text/hosts/other_addresses_are_not_copies")
 def test_other_addresses_are_not_copies(url: str) -> None:
     assert snapshot_at(url) is None
     assert original_of(url) == url

@@ -29,6 +29,13 @@ def test_best_sentence_prefers_figures_and_names() -> None:
     assert found.of(passage) == "In 1911 Holm's work was done."
 
 
+@given(st.text(alphabet="abc ABC.19", max_size=60))
+def test_terms_are_weighted_in_the_order_of_the_claim(claim: str) -> None:
+    terms = words.weighted_terms(claim)
+    assert [t for t in terms if isinstance(t, str)] == [*dict.fromkeys(words.content_words(claim))]
+    assert words.stated_terms(terms, f"{claim} Then rain fell.") == terms.keys()
+
+
 def quote(claim: str, passage: str) -> str:
     found = words.best_quote(claim, passage)
     return found.of(passage) if found else ""
@@ -64,14 +71,7 @@ def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
         assert found is None or found.of(passage).strip() == found.of(passage) != ""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM", "Updated: Dec. 20, 1998 8:08 AM EDT"),
-        "Last modified on Sun 20 Dec 1998 04.15 EDT",
-        "By Ida Holm and Per Berg 20 December 1998",
-    ],
-)
+@each_row("text/words/datelines")
 def test_datelines_are_not_quoted(line: str) -> None:
     passage = f"{line}\nThe engineer of the dam has died."
     found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)

@@ -1,6 +1,6 @@
-"""The encoder beside the model that it was made from.
+"""The encoder beside the model that it was made from, and the verifier for other languages.
 
-tools/make_reference.py wrote what is expected.
+tools/make_reference.py wrote what is expected of the encoder.
 """
 
 import csv
@@ -12,12 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from support.laws import check_encoder
+from support.laws import check_encoder, check_verifier
 from support.rows import each_row
 
+from pincite import runtime
 from pincite.cli import cli
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder, SharedTokenizer
+from pincite.models.verifier import languages_of
+from pincite.settings import ModelSettings
+from pincite.types import Claim, Passage, Span
 
 HERE = Path(__file__).parent
 REFERENCE = np.load(HERE / "reference.npz")
@@ -131,3 +135,22 @@ def test_a_corpus_by_its_name(tmp_path: Path) -> None:
     assert found.exit_code == 0
     assert len([json.loads(line) for line in found.stdout.splitlines()]) == 10
     assert "multilingual-e5-small@" in run(cli, ["corpus", "status", corpus]).output
+
+
+VERIFIER = weights.multilingual_verifier()
+SOURCE = "Die Brücke bei Varde wurde von Ingrid Holm entworfen und im Jahr 1911 eröffnet."
+TRUE = ["Die Brücke bei Varde wurde 1911 eröffnet.", "The bridge at Varde opened in 1911."]
+OTHERS = ["Die Brücke bei Varde wurde nie gebaut.", "Two airlines fly to Varde every day."]
+
+
+@pytest.mark.skipif(VERIFIER is None, reason="it has not been trained")
+def test_it_is_calibrated_and_judges_across_languages() -> None:
+    assert VERIFIER
+    assert {"en", "de"} <= languages_of(VERIFIER)
+    verifier = runtime.verifier(ModelSettings(), keep=False)
+    assert verifier.other.calibration.name.startswith("dev-")
+    passage = Passage("", "", "", SOURCE, Span(0, len(SOURCE)), language="de")
+    pairs = [(Claim.alone(text), passage) for text in (*TRUE, *OTHERS)]
+    check_verifier(verifier, pairs)
+    scores = [evidence.score for evidence in verifier.verify(pairs)]
+    assert min(scores[: len(TRUE)]) > max(scores[len(TRUE) :])

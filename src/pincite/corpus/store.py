@@ -27,9 +27,9 @@ import numpy.typing as npt
 from pincite.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
+from pincite.text.context import about_passage
 from pincite.text.languages import identify
 from pincite.text.page_numbers import confidence_in
-from pincite.text.times import about_passage
 from pincite.types import Document, Passage, Span, Voice, about
 
 Keys = npt.NDArray[np.int64]

@@ -23,7 +23,7 @@ from pincite.documents.markup import declared_charset, parse_page
 from pincite.documents.packed import Parts, Refused, packed_as, resolved
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, decoded, document_of, joined, one_line
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
@@ -165,7 +165,8 @@ def _slide(parts: Parts, name: str) -> tuple[str, str]:
 # ── RTF ──────────────────────────────────────────────────────────────────────────────────────────
 
 _PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
-_NOT_SHOWN = pattern(__name__, "not_shown")
+_P = patterns(__file__, "office")
+_NOT_SHOWN = _P["not_shown"]
 _FIELD = r"\{{\\{} ((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
 _HEAD = re.compile(r"\\(?:ansicpg\d{3,5}|(?:mac|pca|pc)(?![a-z]))")
 _CODE_PAGES = {r"\mac": "mac_roman", r"\pca": "cp850", r"\pc": "cp437"}
@@ -197,7 +198,7 @@ def _plain(group: str, head: str) -> str:
 # ── EPUB ─────────────────────────────────────────────────────────────────────────────────────────
 
 # XHTML closes empty elements in their tag; in HTML, <title/> would begin a title without an end.
-_CLOSED = pattern(__name__, "closed")
+_CLOSED = _P["closed"]
 _MARKS = (  # of notes and pages
     "//*[contains(@*[name()='epub:type'], 'noteref') or @role='doc-noteref']"
     " | //sup[a[@href]] | //a[@href][sup and not(text()[normalize-space()])]"

@@ -14,8 +14,9 @@ from operator import itemgetter
 
 from pincite.text import names, patterns, quantities, syntax, tables, words_of
 from pincite.text import words as wording
+from pincite.text.context import NAME, referents_in
 from pincite.text.figures import MONTHS
-from pincite.text.finite import NAME, finite_verb, referents_in
+from pincite.text.finite import finite_verb
 from pincite.text.languages import is_english
 from pincite.text.paraphrase import with_series_apart
 from pincite.text.quantities import Value, values

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pincite.text import names, patterns, quantities, tables
+from pincite.text.context import referents
 from pincite.text.dates import Day
 from pincite.text.figures import MONTHS
-from pincite.text.finite import referents
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words

@@ -18,8 +18,9 @@ from pincite.text import languages, patterns, syntax
 from pincite.text import words as wording
 from pincite.text.changes import is_superlative
 from pincite.text.clauses import clauses
+from pincite.text.context import referents
 from pincite.text.figures import figures
-from pincite.text.finite import finite_verb, lemmas, referents
+from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
 from pincite.text.quantities import conflict, values
 from pincite.text.sentences import n_words
@@ -509,14 +510,14 @@ def _denial(claim: str, passage: str, language: str) -> Witness | None:
     one language with their passages.
     """
     wanted = _terms(claim, language)
-    if len(wanted) < _LEAST or languages.denies(claim, language):
+    if len(wanted) < _LEAST or wording.denies(claim, language):
         return None
     least = max(_LEAST, _SHARE * len(wanted))
     most_stated, most_denied, denial = 0, 0, None
     for span in wording.sentences_of(passage):
         for clause in map(str.strip, _P["comma"].split(span.of(passage))):
             shared = len(wanted & _terms(clause, language))
-            if not languages.denies(clause, language):
+            if not wording.denies(clause, language):
                 most_stated = max(most_stated, shared)
             elif shared >= least and shared > most_denied and n_words(clause) <= _MOST:
                 most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)

@@ -34,7 +34,7 @@ from pincite.protocols import Floats
 from pincite.text import antonyms, names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.changes import agreeing
-from pincite.text.finite import referents_in
+from pincite.text.context import referents_in
 from pincite.text.languages import common, identify
 from pincite.text.quantities import values as values_of
 from pincite.types import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
 
@@ -21,7 +21,7 @@ _NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
 _NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
 _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
-AUTHOR_YEAR = pattern(__name__, "author_year")
+AUTHOR_YEAR = patterns(__file__, "citation_marks")["author_year"]
 _FILLER = "\ue000"  # private use: replaces a mark while sentences are split
 _LEADING_MARKS = re.compile(rf"(?:\s*{_FILLER}+[\s.]*)+")
 _WORD = re.compile(r"\w")
@@ -69,10 +69,8 @@ def _ids(mark: str) -> tuple[str, ...]:
     for number in re.findall(_NUMBER, mark):
         ends = [int(digits) for digits in re.findall(r"\d+", number)]
         first, last = ends[0], ends[-1]
-        if first <= last < first + MOST_IN_A_RANGE:
-            ids += map(str, range(first, last + 1))
-        else:
-            ids += [str(first), str(last)]
+        is_range = first <= last < first + MOST_IN_A_RANGE
+        ids += map(str, range(first, last + 1) if is_range else (first, last))
     return tuple(dict.fromkeys(ids))
 
 
@@ -191,8 +189,8 @@ def quote_with_marks(quotes: Sequence[tuple[str, int]]) -> tuple[str, list[Sente
 def without_open_mark(text: str) -> str:
     """Strip an incomplete mark from the end of a streamed answer.
 
-    >>> without_open_mark("It rose (PUBM"), without_open_mark("It rose [1].")
-    ('It rose ', 'It rose [1].')
+    >>> without_open_mark("It rose (PUBM"), without_open_mark("It rose (in [3] cases).")
+    ('It rose ', 'It rose (in [3] cases).')
     """
     return _OPEN_MARK.sub("", text)
 

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import dropwhile, pairwise
+from itertools import dropwhile, pairwise, takewhile
 
 from pincite.text import syntax, words_of
 from pincite.text.figures import MONTHS
@@ -141,7 +141,7 @@ def _passive(sentence: Sentence, n: int) -> bool:
 
 def _passive_auxiliary(sentence: Sentence, verb: Verb) -> str:
     """Return "was" of "was later built", "has been" of "has been built"; "" if not passive."""
-    words = [sentence.word(n) for n in range(verb.start, verb.end)]
+    words = sentence.words(verb.start, verb.end)
     forms = [word for word in words if not syntax.is_adverb(word)]
     passive = forms[0] in syntax.BE or "been" in forms or "be" in forms
     if passive and len(forms) > 1 and syntax.is_participle(forms[-1]):
@@ -160,7 +160,7 @@ def _with_subject(sentence: Sentence, segment: Segment, end: int, start: int) ->
     first, listing = sentence.word(start), sentence.word(start - 1) == "and"
     sure = syntax.is_sure(sentence.word(verb), sentence.word(verb + 1))
     if not _may_open_subject(first):  # "volunteers reopened the line", "bus fares have risen"
-        bare = [sentence.word(n) for n in range(start, verb)]
+        bare = sentence.words(start, verb)
         short = sentence.word(verb) in syntax.AUXILIARIES and len(bare) <= MAX_BARE
         short = short and all(w.islower() and w not in syntax.PARTICLES for w in bare)
         alone = verb == start + 1 and (sure or not listing)
@@ -195,9 +195,7 @@ def _subject(sentence: Sentence, start: int, end: int) -> str | None:
     words = sentence.tokens[start:end]
     while words and syntax.is_adverb(words[-1].word):
         words.pop()
-    words = _past_opening(words)
-    cut = next((n for n, token in enumerate(words) if token.inside), len(words))
-    words = words[:cut]
+    words = list(takewhile(lambda token: not token.inside, _past_opening(words)))
     commas = [n for n, token in enumerate(words) if token.word == ","]
     if commas and words[-1].word == ",":
         words = words[: commas[0]]
@@ -234,7 +232,7 @@ def _antecedent(sentence: Sentence, start: int, comma: int) -> str | None:
         n -= 1
     if n == comma:
         n = _last_article(sentence, max(start, comma - 5), comma)
-    between = [sentence.word(m) for m in range(n, comma)]
+    between = sentence.words(n, comma)
     if not between or not all(between) or set(between) & (syntax.PREPOSITIONS | {","}):
         return None
     if sentence.verbs_in(n, comma):
@@ -297,7 +295,7 @@ def _first_item(
     sentence: Sentence, start: int, end: int, rest: list[tuple[int, int]]
 ) -> int | None:
     """Return the start of the first item, by the others: an article, names, or one word."""
-    others = [[sentence.word(n) for n in range(a, b)] for a, b in rest]
+    others = [sentence.words(a, b) for a, b in rest]
     if any(
         not 0 < len(o) <= MAX_ITEM or set(o) & syntax.PREPOSITIONS or not all(o) for o in others
     ):
@@ -324,7 +322,7 @@ def _last_article(sentence: Sentence, start: int, end: int) -> int:
     """Return the last article followed only by its noun phrase, else `end`."""
     articles = [n for n in range(start, end) if sentence.word(n).lower() in _ARTICLES]
     n = articles[-1] if articles else end
-    words = [sentence.word(m) for m in range(n, end)]
+    words = sentence.words(n, end)
     return end if set(words) & syntax.PREPOSITIONS or not all(words) else n
 
 
@@ -502,19 +500,24 @@ def _skip(words: Sequence[str], skipped: frozenset[str]) -> int:
 def _maybe_verbs(words: Sequence[str]) -> list[int]:
     """Return the numbers of the words that may be finite verbs; the first of "was not opened"."""
     verbs: list[int] = []
-    for n, word in enumerate(words):
-        before = words[n - 1] if n else ""
-        after = words[n + 1] if n + 1 < len(words) else ""
-        if n > 1 and syntax.is_adverb(before.lower()):
-            before = words[n - 2]
-        may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
-        if syntax.may_be_past(word) and word not in syntax.AUXILIARIES:
-            is_sure = syntax.is_sure(word, after)
-            opens = is_sure and n == _skip(words[:n], _COORDINATING)
-            may = may and before not in tuple(";:(")  # it has an object, or follows a noun
-            may = opens or (may and (before != "," or is_sure or after[:1].isupper()))
-        between = words[verbs[-1] + 1 : n] if verbs else words[:n]
+    for n in range(len(words)):
+        between = words[verbs[-1] + 1 : n] if verbs else ()
         continues = all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)
-        if may and not (verbs and len(between) <= 2 and continues):
+        if not (verbs and len(between) <= 2 and continues) and _may_be_verb(words, n):
             verbs.append(n)
     return verbs
+
+
+def _may_be_verb(words: Sequence[str], n: int) -> bool:
+    word, after = words[n], words[n + 1] if n + 1 < len(words) else ""
+    before = words[n - 1] if n else ""
+    if n > 1 and syntax.is_adverb(before.lower()):
+        before = words[n - 2]
+    may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
+    if word in syntax.AUXILIARIES or not syntax.may_be_past(word):
+        return may
+    is_sure = syntax.is_sure(word, after)
+    if is_sure and n == _skip(words[:n], _COORDINATING):
+        return True
+    # It has an object, or follows a noun.
+    return may and before not in tuple(";:(") and (before != "," or is_sure or after[:1].isupper())

@@ -6,12 +6,11 @@ to one part or both ("old men and women"), or under a negation or a count.
 
 import re
 
-from pincite.text import alternatives, syntax
+from pincite.text import patterns, syntax
 from pincite.text.finite import Finite, finite_verb, is_plural, lemmas
 
 MAX_WORDS = 4  # of a part
-_TOGETHER = re.compile(rf"\b(?:{alternatives('coordination', 'together')})\b", re.IGNORECASE)
-_SCOPE = re.compile(rf"\b(?:{alternatives('coordination', 'scope')})\b|n[’']t\b", re.IGNORECASE)
+_P = patterns(__file__, "coordination")
 _COLOURS = frozenset("black white red green blue yellow brown grey gray orange".split())
 _PAIR = re.compile(r"(?:[Bb]oth )?\b(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _BOTH = re.compile(r"(?<= and )(.+? (?:are|were|have|had|will|can|do|did)) both\b")
@@ -25,9 +24,8 @@ def shared(text: str) -> list[str]:
     >>> shared("Tin and lead are toxic."), shared("Holm and Berg met.")
     (['Tin is toxic', 'lead is toxic'], [])
     """
-    text = text.strip(" .")
-    text = _BOTH.sub(r"\1", text)
-    if len(re.findall(r"\band\b", text)) != 1 or _TOGETHER.search(text):
+    text = _BOTH.sub(r"\1", text.strip(" ."))
+    if len(re.findall(r"\band\b", text)) != 1 or _P["together"].search(text):
         return []
     verb = finite_verb(text)
     if verb is None:
@@ -35,7 +33,7 @@ def shared(text: str) -> list[str]:
     if match := _THAN.fullmatch(text):
         pair = match["a"], match["b"]
         return [match["stem"] + part for part in pair] if _are_alike(*pair) else []
-    if _SCOPE.search(text):
+    if _P["scope"].search(text):
         return []
     if " and " in text[: verb.start]:
         return _by_subject(text, verb)

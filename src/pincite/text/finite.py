@@ -1,27 +1,25 @@
-"""The finite verb of an English clause, and what its pronouns and descriptions stand for.
+"""The finite verb of an English clause.
 
 lemminflect's dictionary says which words may be verbs; agreement with the subject and the
 neighbouring words say which of them is. In doubt there is none.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from pincite.text import pattern, syntax, words_of
-from pincite.text.words import sentences_of
-from pincite.types import Span
+from pincite.text import syntax, words_of
 
 Form = Literal["auxiliary", "third", "base", "past"]
 Token = tuple[str, int]  # a word or mark, and where it starts
 
-_TOKEN = re.compile(r"\w[\w’'-]*|[^\w\s]")
+WORD_OR_MARK = re.compile(r"\w[\w’'-]*|[^\w\s]")
 _SET_OFF = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|[“\"][^“”\"]*[”\"]")
 _HAVE = frozenset("has have had".split())
 _DO = frozenset("do does did".split())
-_BE_OR_MODAL, _PLURALS, _THINGS = (
+BE_OR_MODAL, _PLURALS, _THINGS = (
     words_of("verb_phrases", name) for name in ("be_or_modal", "plurals", "things")
 )
 NOT = frozenset("not never cannot".split())
@@ -30,22 +28,7 @@ _NO_PLURALS = re.compile(r"(?:ss|us|is|news|series|species)$")
 _NO_VERB_AFTER = words_of("verb_phrases", "no_verb_after") | syntax.PREPOSITIONS
 _CLAUSE_OPENERS = syntax.SUBORDINATORS - {"once"}
 _SINCE = frozenset("after before until till since".split())
-_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _NEW_CLAUSE = frozenset(", ; : and or but".split())
-_LONGEST = 1_000  # characters of a sentence; longer ones are lists
-_NARROWS = frozenset("of that which who whose where".split())
-_NO_PHRASE = syntax.PARTICLES | syntax.AUXILIARIES | _BE_OR_MODAL | {"and", "or", "but", "who"}
-_CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
-NAME = (
-    rf"(?!(?i:{'|'.join(syntax.PARTICLES)})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
-)
-_NAMED = pattern(__name__, "named", NAME=NAME)
-_KIND = r"(?P<kind>[\w-]+(?: [\w-]+){0,5})\b(?!['’])"
-_LOWER = r"(?=(?P<kind>[a-z-]+(?: [a-z-]+){0,3}))"
-_BESIDE = pattern(__name__, "beside", KIND=_KIND)
-_BEFORE = re.compile(r"(?:\A|by )[Tt]he (?P<kind>[a-z-]+(?: [a-z-]+){0,2}),? \Z")
-_THE = re.compile(rf"\b[Tt]he {_LOWER}")
-_UNNAMED = pattern(__name__, "unnamed", LOWER=_LOWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +52,7 @@ def lemmas(word: str) -> dict[str, tuple[str, ...]]:
 
 def is_plural(phrase: str) -> bool:
     """Whether a noun phrase takes a plural verb: "the mills of Varde", "tin and lead"."""
-    words = [m[0].lower() for m in _TOKEN.finditer(phrase)]
+    words = [m[0].lower() for m in WORD_OR_MARK.finditer(phrase)]
     of = words.index("of") if "of" in words else 0
     if of and words[of - 1].rstrip("s") in _SHARES:
         words = words[of + 1 :]  # "a third of the bridges need repair"
@@ -95,7 +78,7 @@ def finite_verb(text: str) -> Finite | None:
     [('leaks', 'leak', 'third'), ('is', '', 'auxiliary')]
     """
     bare = _SET_OFF.sub(lambda match: " " * len(match[0]), text)
-    tokens = [(m[0], m.start()) for m in _TOKEN.finditer(bare)]
+    tokens = [(m[0], m.start()) for m in WORD_OR_MARK.finditer(bare)]
     tokens = tokens[_past_adverbial(tokens) :]
     if tokens and tokens[0][0].lower() in _CLAUSE_OPENERS - {"that"}:
         return None
@@ -122,7 +105,7 @@ def finite_verb(text: str) -> Finite | None:
 def _is_subject(tokens: Sequence[Token], at: int, first: Finite, helper: int) -> bool:
     """Whether a word before an auxiliary is part of its subject: "the mill built in 1802 was"."""
     is_near = helper == at + 1 or _word(tokens, at + 1) in syntax.PREPOSITIONS
-    if is_near and _may_be_noun(first.word):
+    if is_near and may_be_noun(first.word):
         return True  # "the dam gates in Varde are old", not "the study shows tea is good"
     is_timed = any(word in _SINCE for word, _ in tokens[at:helper])  # "after it was signed"
     return first.form == "past" and syntax.is_participle(first.word) and not is_timed
@@ -132,10 +115,10 @@ def _first_or_second(
     tokens: Sequence[Token], at: int, first: Finite, place: int, second: Finite
 ) -> Finite | None:
     """Return which of two words is the verb where the first may be a noun; None in doubt."""
-    if not _may_be_noun(first.word):
+    if not may_be_noun(first.word):
         return first
     if _word(tokens, at + 1) in syntax.PREPOSITIONS:
-        differs = second.form == "base" and not _may_be_noun(second.word)
+        differs = second.form == "base" and not may_be_noun(second.word)
         return None if differs else first  # "test results from the valley differ"
     if place != at + 1:
         return first
@@ -143,147 +126,8 @@ def _first_or_second(
     if not following.isalnum() or following.lower() in syntax.PREPOSITIONS:
         return first
     # "stone bridges span the river"; not "stone bridges spanned it", "causes increased risk"
-    is_certain = second.form != "past" and not _may_be_noun(second.word)
+    is_certain = second.form != "past" and not may_be_noun(second.word)
     return second if is_certain else None
-
-
-class Referent(NamedTuple):
-    """A pronoun or description, and what it may stand for: certain if that is one name."""
-
-    span: Span
-    sentence: Span
-    names: tuple[str, ...]  # the likeliest first; "": something without a name
-
-    @property
-    def name(self) -> str:
-        return self.names[0] if len(self.names) == 1 else ""
-
-
-class _Known(NamedTuple):
-    """A thing that a text has introduced; "": without a name."""
-
-    name: str
-    noun: str
-    modifiers: frozenset[str]
-
-
-@lru_cache(maxsize=64)
-def referents(text: str) -> tuple[Referent, ...]:
-    """Find what "It" at the start of a sentence, "the canal" or "the elder brother" stand for.
-
-    A pronoun stands for the subject of the nearest sentence before it that does not open so; a
-    description for the names before it that have its noun, or were introduced by it.
-
-    >>> referents("Varde Mill was sold. It was never a barn.")[0].name
-    'Varde Mill'
-    """
-    result, before, known = list[Referent](), "", dict[_Known, None]()
-    for span in sentences_of(text):
-        sentence = span.of(text)
-        if len(sentence) > _LONGEST:
-            continue
-        if pronoun := _PRONOUN.match(sentence):
-            if names := _subjects(before, pronoun[0]):
-                result.append(Referent(Span(span.start, span.start + pronoun.end()), span, names))
-        else:
-            before = sentence
-        for at, names in _descriptions(sentence, known):
-            result.append(Referent(at.moved(span.start), span, names))
-        known.update(dict.fromkeys(_introductions(sentence)))
-    return tuple(result)
-
-
-def _subjects(sentence: str, pronoun: str) -> tuple[str, ...]:
-    """Return what a pronoun may stand for by the sentence before; empty if unknown."""
-    if not (verb := finite_verb(sentence)):
-        return ()
-    subject = sentence[: verb.start].strip()
-    others = [m["name"] for m in _NAMED.finditer(sentence, verb.end) if not m["place"]]
-    is_name = _NAMED.fullmatch(subject) and (" " in subject or not _may_be_noun(subject.lower()))
-    return (subject, *others) if is_name and pronoun != "They" else (subject, "")
-
-
-@lru_cache(maxsize=256)  # asked for several times while a pair is judged
-def referents_in(passage: str, page: str) -> tuple[Referent, ...]:
-    """Return the referents of a page that are in one of its passages."""
-    page, result = page or passage, list[Referent]()
-    for span, sentence, names in referents(page):
-        at = passage.find(sentence.of(page))
-        if at >= 0:
-            by = at - sentence.start
-            result.append(Referent(span.moved(by), sentence.moved(by), names))
-    return tuple(result)
-
-
-def _descriptions(sentence: str, known: Iterable[_Known]) -> Iterator[tuple[Span, tuple[str, ...]]]:
-    for match in _THE.finditer(sentence):
-        words = match["kind"].split(" ")
-        for n, word in enumerate(words):
-            end = match.start("kind") + len(" ".join(words[: n + 1]))
-            same = [k.name for k in known if k.noun == word and k.modifiers.issuperset(words[:n])]
-            if any(same) and not _goes_on(sentence, end):
-                names = sorted(_distinct(same), key=bool, reverse=True)
-                yield Span(match.start(), end), tuple(names)
-                break
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    """Return the longest form of each name; "Holm" and "Ada Holm" are forms of one."""
-    by_words = dict[frozenset[str], str]()
-    for name in names:
-        words = frozenset(name.removeprefix("the ").split(" "))
-        if words in by_words or not any(words <= other or other <= words for other in by_words):
-            by_words[words] = max(name, by_words.get(words, ""), key=len)
-    return list(by_words.values())
-
-
-def _goes_on(sentence: str, end: int) -> bool:
-    """Whether words behind a noun narrow it, or make another one: "canal of Corinth", "boat"."""
-    word, after = [*_TOKEN.findall(sentence, end)[:2], "", ""][:2]
-    if word in syntax.PREPOSITIONS | _NARROWS:
-        return word in _NARROWS or not after[:1].isdigit()
-    if not word[:1].isalpha() or word in syntax.AUXILIARIES | _BE_OR_MODAL | {"and", "or", "but"}:
-        return False
-    is_verb = word.endswith(("s", "ed")) or syntax.may_be_past(word)
-    return word != word.lower() or not ("VERB" in lemmas(word) and is_verb)
-
-
-def _introductions(sentence: str) -> Iterator[_Known]:
-    """Yield names with a noun in them or beside them, and what has such a noun and no name."""
-    taken = list[range]()
-    for match in _NAMED.finditer(sentence):
-        words = match["name"].split(" ")
-        name = f"the {match['name']}" if match["the"] else match["name"]
-        if len(words) > 1:
-            noun = next(filter(_may_be_noun, (words[-1].lower(), words[0].lower())), "")
-            yield _Known(name, noun, frozenset())
-        is_subject = not sentence[: match.start()].strip(" ,")
-        beside = _BESIDE.match(sentence, match.end())
-        if not beside or (beside["is"] and not is_subject):
-            beside = _BEFORE.search(sentence, 0, match.start("name"))
-        if beside:
-            yield _Known(name, *_noun(beside["kind"]))
-            taken.append(range(*beside.span()))
-    for match in _UNNAMED.finditer(sentence):
-        is_new = match["det"].lower() != "the"
-        noun, modifiers = _noun(match["kind"])
-        behind = match["kind"].partition(noun)[2].split()
-        narrowed = modifiers or _NARROWS.intersection(behind[:1])
-        if (is_new or narrowed) and not any(match.start() in other for other in taken):
-            yield _Known("", noun, modifiers)
-
-
-def _noun(phrase: str) -> tuple[str, frozenset[str]]:
-    """Return the noun of a phrase, and the words before it: "company", {"shipping"}."""
-    words = phrase.lower().split(" ")
-    ends = (
-        n
-        for n, word in enumerate(words)
-        if n and (word in _NO_PHRASE or (syntax.is_participle(word) or word.endswith("ing")))
-        if n > 1 or _may_be_noun(words[0])
-    )
-    words = words[: next(ends, len(words))]
-    return words[-1], frozenset(words[:-1])
 
 
 def _candidates(tokens: Sequence[Token], text: str) -> Iterator[tuple[int, Finite]]:
@@ -308,10 +152,10 @@ def _finite_at(tokens: Sequence[Token], n: int, subject: str) -> Finite | None:
     if not n or is_coordinated or before in _NO_VERB_AFTER or word != word.lower():
         return None
     helps = lower in _HAVE | _DO and _helps(tokens, n)
-    if helps or lower in _BE_OR_MODAL or lower.endswith("n't"):
+    if helps or lower in BE_OR_MODAL or lower.endswith("n't"):
         return Finite(place, end, lower, "", "auxiliary")
     lexical = _lexical(lower, before, subject)
-    if lexical is None or (after == "of" and _may_be_noun(lower)):
+    if lexical is None or (after == "of" and may_be_noun(lower)):
         return None
     base, form = lexical
     is_passive = form == "past" and after == "by" and syntax.is_participle(lower)
@@ -354,7 +198,7 @@ def _may_own(tokens: Sequence[Token], n: int) -> bool:
         n += 1
     word = _word(tokens, n)
     adjective = syntax.is_participle(word) and "ADJ" in lemmas(word)
-    return adjective and _may_be_noun(_word(tokens, n + 1))
+    return adjective and may_be_noun(_word(tokens, n + 1))
 
 
 def _past_adverbial(tokens: Sequence[Token]) -> int:
@@ -366,7 +210,7 @@ def _past_adverbial(tokens: Sequence[Token]) -> int:
     return 0 if comma is None else comma + 1
 
 
-def _may_be_noun(word: str) -> bool:
+def may_be_noun(word: str) -> bool:
     return "NOUN" in lemmas(word)
 
 

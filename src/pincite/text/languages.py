@@ -1,4 +1,4 @@
-"""Identifies languages by script and function words, and cuts text of any script into terms.
+"""Identifies the language of a text, and cuts a text of any script into terms.
 
 Function words identify a language in texts that are too short for letter statistics (Grefenstette
 1995). In doubt a text in Latin letters has its declared language.
@@ -12,7 +12,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from pincite.text import pattern, words_of
+from pincite.text import words_of
 
 _DATA = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 FUNCTION_WORDS, NEGATIONS = (
@@ -21,20 +21,36 @@ FUNCTION_WORDS, NEGATIONS = (
 )
 # Languages whose names are marked by capitals; in German all nouns are.
 CAPITALISED_NAMES = FUNCTION_WORDS.keys() - {"de", "zh"} | {"en"}
-_RANGES: dict[str, str] = {name: ranges for name, (ranges, _) in _DATA["scripts"].items()}
-_CODES: dict[str, list[str]] = {
-    name: codes.split() for name, (_, codes) in _DATA["scripts"].items()
-}
-_LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{''.join(_RANGES.values())}]+")
-_MARKING = {code: frozenset(letters) for code, letters in _DATA["letters"].items()}
-_NONE: frozenset[str] = frozenset()
 NAMES = {  # by the language of the reader
     reader: dict(name.split(" ", 1) for name in names.split("; "))
     for reader, names in _DATA["names"].items()
 }
 _SAMPLE = 1_000  # characters of a text by which its language is identified
+
+# By script: its letters, its languages, the commonest first, and letters that only some have.
+_RANGES: dict[str, str] = {script: ranges for script, (ranges, _) in _DATA["scripts"].items()}
+_CODES: dict[str, list[str]] = {
+    script: codes.split() for script, (_, codes) in _DATA["scripts"].items()
+}
+_OWN_LETTERS = {code: frozenset(letters) for code, letters in _DATA["letters"].items()}
+_LATIN, _OTHER = re.compile("[A-Za-zÀ-ÖØ-öø-ʯḀ-ỿ]+"), re.compile(f"[{''.join(_RANGES.values())}]")
 _LEAST_SHARE = 0.3  # of a text's letters, for a script other than Latin: Japanese names companies
 _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
+
+# By function words, in Latin letters.
+_WORDS = {
+    **{code: words for code, words in FUNCTION_WORDS.items() if code not in ("ru", "zh")},
+    "en": words_of("words", "function"),
+}
+_LANGUAGES_WITH = {
+    word: [code for code, words in _WORDS.items() if word in words]
+    for word in frozenset().union(*_WORDS.values())
+}
+_OWN_WORDS = {
+    code: frozenset(word for word in words if _LANGUAGES_WITH[word] == [code])
+    for code, words in _WORDS.items()
+}
+_COUNT_HALF = frozenset(_DATA["weak"]["words"].split())
 # The words that a language needs: in number, as a share of the text's, and for each word of the one
 # that is expected. Of 112,000 English claims and passages (claims/train and dev), 24 are taken for
 # another language: tables of foreign teams. Of 1,247 claims in seven other Latin languages
@@ -42,33 +58,6 @@ _LEAST_KANA = 0.05  # share of kana in Japanese: Chinese quotes a の at most
 _LEAST, _LEAST_OF_WORDS, _RATIO = 2.0, 0.05, 2.0
 # Number and share of words that no other list has, from which the others are not looked up.
 _LEAST_OWN, _SHARE_OF_OWN = 4, 0.08
-
-_LISTS = {
-    **{code: words for code, words in FUNCTION_WORDS.items() if code not in ("ru", "zh")},
-    "en": words_of("words", "function"),
-}
-_WEAK = frozenset(_DATA["weak"]["words"].split())
-_LANGUAGES_OF = {
-    word: [code for code, words in _LISTS.items() if word in words]
-    for word in frozenset().union(*_LISTS.values())
-}
-_OWN = {
-    code: frozenset(word for word in words if _LANGUAGES_OF[word] == [code])
-    for code, words in _LISTS.items()
-}
-
-# Scripts without spaces are cut into n-grams: two signs of Chinese, Japanese and Korean, and four
-# of alphabets (McNamee & Mayfield 2004). Vowel signs of the Indic scripts are no \w in Python.
-CJK = _RANGES["kana"] + _RANGES["han"]
-SOUTHEAST = "".join(_RANGES[name] for name in ("thai", "lao", "burmese", "khmer"))
-_INDIC = "\u0900-\u0963\u0971-\u0dff\u200c\u200d"
-_RUN = re.compile(
-    rf"(?P<signs>[{CJK}{_RANGES['hangul']}]+)|(?P<alphabet>[{SOUTHEAST}]+)"
-    rf"|(?:(?![{CJK}{_RANGES['hangul']}{SOUTHEAST}])[^\W_]|[{_INDIC}\u0300-\u036f])+"
-)
-_GRAM = {"signs": 2, "alphabet": 4}
-_ARABIC_ARTICLE = re.compile(r"\Aو?(?:[بكف]?ال|لل)(?=\w{3})")  # light10, Larkey et al. 2007
-_MARKS = pattern(__name__, "marks")
 
 
 def identify(text: str, declared: str | None = None) -> str | None:
@@ -110,7 +99,7 @@ def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
     language = identify(claim, declared)
     if language or other in ("en", None):
         return language
-    return None if _OWN["en"].isdisjoint(claim.lower().split()) else "en"
+    return None if _OWN_WORDS["en"].isdisjoint(claim.lower().split()) else "en"
 
 
 def named(code: str, reader: str = "en") -> str:
@@ -134,6 +123,85 @@ def not_read(code: str, read: Collection[str]) -> str:
     return f"in {named(code)}; the models read only {', '.join(sorted(read))}"
 
 
+@lru_cache(maxsize=4096)
+def _identify(sample: str, declared: str | None) -> str | None:
+    expected, written = declared or "en", sample.split()
+    own_words = _OWN_WORDS.get(expected, frozenset())
+    n_own = sum(word in own_words for word in written)
+    if n_own >= max(_LEAST_OWN, _SHARE_OF_OWN * len(written)):
+        return expected
+    if script := "" if sample.isascii() else _script(sample):
+        return declared if declared in _CODES[script] else _language_in(script, sample)
+    words = _latin_words(sample)
+    scores = _scores(words)
+    if expected not in _WORDS:
+        scores = defaultdict(float, en=scores["en"])  # a language like it may be listed
+    best = max(scores, key=lambda code: (scores[code], code == declared, code), default="")
+    least = max(_LEAST, _LEAST_OF_WORDS * len(words))
+    if best != expected:
+        least = max(least, _RATIO * scores[expected])
+    return best if scores[best] >= least else declared
+
+
+def _script(sample: str) -> str:
+    """Return the script of a text's letters; "" for Latin."""
+    others, n_latin = _OTHER.findall(sample), len("".join(_LATIN.findall(sample)))
+    if not others or len(others) < _LEAST_SHARE * (n_latin + len(others)):
+        return ""
+    counts = Counter(map(_script_of, others))
+    if counts["kana"] >= _LEAST_KANA * (counts["kana"] + counts["han"]) > 0:
+        return "kana"
+    return counts.most_common(1)[0][0]
+
+
+@lru_cache(maxsize=8192)
+def _script_of(letter: str) -> str:
+    return next(name for name, ranges in _RANGES.items() if re.match(f"[{ranges}]", letter))
+
+
+def _language_in(script: str, sample: str) -> str:
+    """Return the commonest language of a script that has letters of the sample of its own."""
+    marked = (c for c in _CODES[script] if not _OWN_LETTERS.get(c, frozenset()).isdisjoint(sample))
+    return next(marked, _CODES[script][0])
+
+
+def _latin_words(sample: str) -> set[str]:
+    """Return the words that are no names: capitals count of the first only."""
+    in_order = _LATIN.findall(sample)
+    return {word.lower() for n, word in enumerate(in_order) if n == 0 or not word[0].isupper()}
+
+
+def _scores(words: Collection[str]) -> defaultdict[str, float]:
+    """Return by language how many of the words, and letters beyond ASCII, its list has."""
+    letters = {letter for word in words for letter in word if not letter.isascii()}
+    scores = defaultdict[str, float](float)
+    for word in {*words, *letters}:
+        languages = _LANGUAGES_WITH.get(word, ())
+        is_english_too = "en" in languages and len(languages) > 1
+        counts_half = is_english_too or word in _COUNT_HALF or word in letters
+        for language in languages:
+            scores[language] += 0.5 if counts_half else 1.0
+    return scores
+
+
+# ── Terms ────────────────────────────────────────────────────────────────────────────────────────
+
+# Scripts without spaces are cut into n-grams: two signs of Chinese, Japanese and Korean, and four
+# letters of alphabets (McNamee & Mayfield 2004).
+CJK = _RANGES["kana"] + _RANGES["han"]
+SOUTHEAST = "".join(_RANGES[name] for name in ("thai", "lao", "burmese", "khmer"))
+_INDIC = "\u0900-\u0963\u0971-\u0dff\u200c\u200d"  # their vowel signs are no \w in Python
+_RUN = re.compile(
+    rf"(?P<signs>[{CJK}{_RANGES['hangul']}]+)|(?P<alphabet>[{SOUTHEAST}]+)"
+    rf"|(?:(?![{CJK}{_RANGES['hangul']}{SOUTHEAST}])[^\W_]|[{_INDIC}\u0300-\u036f])+"
+)
+_GRAM = {"signs": 2, "alphabet": 4}
+_ARABIC_ARTICLE = re.compile(r"\Aو?(?:[بكف]?ال|لل)(?=\w{3})")  # light10, Larkey et al. 2007
+_MARKS = re.compile(  # accents, and vowel marks of Cyrillic, Hebrew and Arabic
+    r"[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+)
+
+
 def terms(text: str) -> list[str]:
     """Return words in order, and n-grams of scripts without spaces.
 
@@ -150,72 +218,7 @@ def terms(text: str) -> list[str]:
     return cut
 
 
-def denies(text: str, language: str) -> bool:
-    """Whether a text in one of the languages of NEGATIONS has a negation."""
-    denials = NEGATIONS.get(language, frozenset())
-    if language in ("ja", "zh"):
-        return any(denial in text for denial in denials)
-    return not denials.isdisjoint(terms(text.lower()))
-
-
 def without_accents(text: str) -> str:
     """Drop accents, and the vowel marks of Arabic and Hebrew, which are seldom written."""
     plain = _MARKS.sub("", unicodedata.normalize("NFD", text))
     return unicodedata.normalize("NFC", plain)
-
-
-@lru_cache(maxsize=4096)
-def _identify(sample: str, declared: str | None) -> str | None:
-    likely, written = declared or "en", sample.split()
-    n_own = sum(map(_OWN.get(likely, frozenset()).__contains__, written))
-    if n_own >= max(_LEAST_OWN, _SHARE_OF_OWN * len(written)):
-        return likely
-    script = "" if sample.isascii() else _script(sample)
-    if script and declared not in _CODES[script]:
-        codes = _CODES[script]
-        marked = (code for code in codes if not _MARKING.get(code, _NONE).isdisjoint(sample))
-        return next(marked, codes[0])
-    if script:
-        return declared
-    words = _latin_words(sample)
-    scores = _scores(words)
-    if likely not in _LISTS:
-        scores = defaultdict(float, en=scores["en"])  # a language like it may be listed
-    best = max(scores, key=lambda code: (scores[code], code == declared, code), default="")
-    least = max(_LEAST, _LEAST_OF_WORDS * len(words), _RATIO * scores[likely] * (best != likely))
-    return best if scores[best] >= least else declared
-
-
-def _latin_words(sample: str) -> set[str]:
-    """Return the words that are no names: capitals count of the first only."""
-    in_order = _LATIN.findall(sample)
-    return {word.lower() for n, word in enumerate(in_order) if n == 0 or not word[0].isupper()}
-
-
-def _scores(words: Collection[str]) -> defaultdict[str, float]:
-    """Return by language how many of the words, and letters beyond ASCII, its list has."""
-    letters = {letter for word in words if not word.isascii() for letter in word if letter > "~"}
-    scores = defaultdict[str, float](float)
-    for word in {*words, *letters}:
-        languages = _LANGUAGES_OF.get(word, ())
-        shared = "en" in languages and len(languages) > 1
-        weak = shared or word in _WEAK or (len(word) == 1 and not word.isascii())
-        for language in languages:
-            scores[language] += 0.5 if weak else 1.0
-    return scores
-
-
-def _script(sample: str) -> str:
-    """Return the script of a text's letters; "" for Latin."""
-    counts = Counter(map(_script_of, "".join(_OTHER.findall(sample))))
-    n_latin, n_others = len("".join(_LATIN.findall(sample))), counts.total()
-    if n_others == 0 or n_others < _LEAST_SHARE * (n_latin + n_others):
-        return ""
-    if counts["kana"] >= _LEAST_KANA * (counts["kana"] + counts["han"]) > 0:
-        return "kana"
-    return counts.most_common(1)[0][0]
-
-
-@lru_cache(maxsize=8192)
-def _script_of(letter: str) -> str:
-    return next(name for name, ranges in _RANGES.items() if re.match(f"[{ranges}]", letter))

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
+from pincite.text.context import about_passage
 from pincite.text.languages import CJK, SOUTHEAST, identify
 from pincite.text.page_numbers import confidence_in
 from pincite.text.sentences import (
@@ -20,7 +21,6 @@ from pincite.text.sentences import (
     n_words,
     source_sentences,
 )
-from pincite.text.times import about_passage
 from pincite.types import Document, Passage, Span, Voice, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages

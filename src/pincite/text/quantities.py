@@ -6,20 +6,20 @@ precise claim ("in 1912"); it neither supports nor contradicts a more precise on
 rounding conventions, checked on the pairs in tests/cases/values (`python tools/gate_values.py`).
 quantulum3, dateparser and pint return no intervals.
 
-`values` reads a text, one reader for each kind of value; `states`, `conflict` and `holds` compare
-two values, and `unstated` a claim with its source.
+`values` reads a text, by a pattern and a function for each kind of value. `states`, `conflict` and
+`holds` compare two values, and `unstated` a claim with its source.
 """
 
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from pincite.text import LEXICON, pattern, words_of
+from pincite.text import LEXICON, patterns, words_of
 from pincite.text.dates import Day, read_days
 from pincite.text.figures import (
     MONTH_NUMBERS,
@@ -28,9 +28,9 @@ from pincite.text.figures import (
     SCALES,
     TENS,
     TENTHS,
+    count_of,
     fold,
     in_english,
-    number_in_words,
     reads_numbers,
     roman,
 )
@@ -94,26 +94,6 @@ _HEDGES = {
 _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(_HEDGES)})\s?(?:a |an |the )?\Z", re.IGNORECASE)
 _NEAR = 24  # characters before a number that are searched for a hedge or a name
 
-# A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
-# "hundred" and the like continue it.
-_SCALE = "(?:hundred|thousand|dozen)"
-_SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
-_SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
-_WORDED = (
-    rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*(?:[ -](?:and\s)?{_SMALL_WORDS})?"
-    rf"|{_SMALL_WORDS}|a(?= (?:million|billion)\b))"
-)
-_COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
-_COUNT = rf"an?|{_COUNTED}|\d+"
-_PLACES = _any_of([*ORDINALS, *TENTHS])
-
-
-def _count(words: str) -> float:
-    if words.lower() in ("a", "an"):
-        return 1.0
-    value = number_in_words(words)
-    return float(words) if value is None else value
-
 
 def hedged(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
     """Return the bounds of a value at `start`; `digit`: place value of its last digit."""
@@ -135,9 +115,8 @@ def with_hedge(text: str, value: Value) -> str:
 
 def _units() -> dict[str, _Unit]:
     units = dict[str, _Unit]()
-    for line in " ".join(LEXICON["units"]["table"].split()).split("|"):
-        measure, entries = (part.strip() for part in line.split(":", 1))
-        for entry in entries.split(";"):
+    for measure, names in LEXICON["units"].items():
+        for entry in names.split(";"):
             words, factor = entry.split("=")
             forms = [word.replace("_", " ") for word in words.split()]
             # The singular of a time unit names the unit of ages: "year".
@@ -150,6 +129,17 @@ _NO_UNIT = _Unit("", "", 1.0)
 _OF_SEVERAL_SIZES = {"gallon": 0.12, "ton": 0.12}  # units, and how far their sizes differ
 _LETTERS_WITH_OTHER_MEANINGS = {"m", "l", "g", "w", "min"}
 _UNIT = _any_of(sorted(UNITS.keys() - _LETTERS_WITH_OTHER_MEANINGS))
+_P = patterns(
+    __file__,
+    "quantities",
+    unit=_UNIT,
+    ones=_any_of(ONES),
+    digits="|".join(ONES[:9]),
+    hours=_any_of(ONES[:12]),
+    counted=_any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"]),
+    places=_any_of([*ORDINALS, *TENTHS]),
+    scales="|".join(SCALES),
+)
 
 
 def _factor(unit: str) -> float:
@@ -167,150 +157,97 @@ def _read_dates(text: str) -> Iterator[Value]:
             yield Value(span, measure="date", dates=days)
 
 
-_CLOCK = pattern(__name__, "clock", re.IGNORECASE)
-_CLOCK_IN_WORDS = re.compile(  # "half past two at night"
-    rf"\b(?=[aefhnoqst])"
-    rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
-    r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
-    r"(?P<part>morning|afternoon|evening|night)\b)",
-    re.IGNORECASE,
-)
+def _time(match: re.Match[str]) -> Value:
+    if match["quarters"]:
+        unit, n_quarters = UNITS["min"], 3 if match["quarters"][0] in "tT" else 1
+        seconds = n_quarters * UNITS["hour"].factor / 4
+    elif match["one"]:
+        unit = UNITS[match["one"].lower()]
+        seconds = unit.factor
+    else:
+        unit = UNITS[match["unit2"].lower()]
+        seconds = count_of(match["n1"]) * UNITS[match["unit1"].lower()].factor
+        seconds += count_of(match["n2"]) * unit.factor
+    is_weak = bool(match["one"])
+    return Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
+
+
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 
 
-def _read_clock(text: str) -> Iterator[Value]:
-    """Times of day, in minutes after midnight."""
-    for match in _CLOCK_IN_WORDS.finditer(text):
-        is_late = match["part"].lower() != "morning"
-        past = _MINUTES[match["half"].lower().removeprefix("a ")] if match["half"] else 0
-        at = 60.0 * (_count(match["hour"]) % 12 + (12 if is_late else 0)) + past
-        yield Value(Span(*match.span()), at, at, "clock", "clock")
-    for match in _CLOCK.finditer(text):
-        hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
-        if match["half"] or match["part"] or match["night"]:
-            is_pm = (match["half"] or "").lower() == "p" or match["night"]
-            is_late = is_pm or match["part"] in ("afternoon", "evening")
-            hours = hours % 12 + (12 if is_late else 0)
-        at = float(60 * hours + minutes)
-        yield Value(Span(*match.span()), at, at, "clock", "clock")
+def _clock_in_words(match: re.Match[str]) -> Value:
+    past = _MINUTES[match["past"].lower().removeprefix("a ")] if match["past"] else 0
+    hours = count_of(match["hour"]) % 12 + (0 if match["part"].lower() == "morning" else 12)
+    return _exact(match, 60 * hours + past, "clock", "clock")
 
 
-_FEET = pattern(__name__, "feet")
+def _clock(match: re.Match[str]) -> Value:
+    hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
+    if match["half"] or match["part"] or match["night"]:
+        is_pm = (match["half"] or "").lower() == "p" or match["night"]
+        is_late = is_pm or match["part"] in ("afternoon", "evening")
+        hours = hours % 12 + (12 if is_late else 0)
+    return _exact(match, 60.0 * hours + minutes, "clock", "clock")
 
 
-def _read_feet(text: str) -> Iterator[Value]:
-    for match in _FEET.finditer(text):
-        metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
-        yield Value(Span(*match.span()), metres, metres, "length", "ft")
+def _exact(match: re.Match[str], value: float, measure: str, unit: str) -> Value:
+    return Value(Span(*match.span()), value, value, measure, unit)
 
 
-_TIMES = re.compile(  # "three quarters of an hour", "two years and six months", "the following day"
-    rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
-    rf"|(?P<n1>{_COUNT}) (?P<unit1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
-    r"(?P<unit2>minutes?|hours?|days?|weeks?|months?)"
-    r"|(?<!metres )(?<!meters )(?<!miles )(?:an?|each|every|per|following"
-    r"|the (?:past|last|next|following|previous|first|same)) "
-    r"(?P<one>minute|hour|day|week|fortnight|month|year|decade))\b(?! and a half)",
-    re.IGNORECASE,
-)
+def _feet(match: re.Match[str]) -> Value:
+    metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
+    return _exact(match, metres, "length", "ft")
 
 
-def _read_times(text: str) -> Iterator[Value]:
-    for match in _TIMES.finditer(text):
-        if match["quarters"]:
-            unit, n_quarters = UNITS["min"], 3 if match["quarters"][0] in "tT" else 1
-            seconds = n_quarters * UNITS["hour"].factor / 4
-        elif match["one"]:
-            unit = UNITS[match["one"].lower()]
-            seconds = unit.factor
-        else:
-            unit = UNITS[match["unit2"].lower()]
-            seconds = _count(match["n1"]) * UNITS[match["unit1"].lower()].factor
-            seconds += _count(match["n2"]) * unit.factor
-        is_weak = bool(match["one"])
-        yield Value(Span(*match.span()), seconds, seconds, "time", unit.name, weak=is_weak)
+def _half(match: re.Match[str]) -> Value:
+    scale = (match["scale1"] or match["scale2"] or "").lower()
+    name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
+    unit = UNITS.get(name, _NO_UNIT)
+    n = 0.5 if match["scale1"] or match["unit1"] else count_of(match["n"] or "a") + 0.5
+    value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
+    width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
+    return _limited(match, value, width, unit.measure, unit.name)
 
 
-_HALF = (
-    re.compile(  # "half a million", "half a mile", "three and a half hours", "a mile and a half"
-        rf"\b(?=[adefhnostz\d])(?:half an? (?P<scale1>dozen|{'|'.join(SCALES)})"
-        rf"|half an? (?P<unit1>{_UNIT})"
-        rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<scale2>{'|'.join(SCALES)})?\s?"
-        rf"(?P<unit2>{_UNIT})?"
-        rf"|an? (?P<unit3>{_UNIT}) and a half)\b",
-        re.IGNORECASE,
-    )
-)
+def _limited(match: re.Match[str], value: float, width: float, measure: str, unit: str) -> Value:
+    """Return a value with the bounds that the word before it sets."""
+    low, high, sense = hedged(match.string, match.start(), value, width)
+    return Value(Span(*match.span()), low, high, measure, unit, sense=sense)
 
 
-def _read_halves(text: str) -> Iterator[Value]:
-    for match in _HALF.finditer(text):
-        scale = (match["scale1"] or match["scale2"] or "").lower()
-        name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
-        unit = UNITS.get(name, _NO_UNIT)
-        n = 0.5 if match["scale1"] or match["unit1"] else _count(match["n"] or "a") + 0.5
-        value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
-        width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
-        low, high, sense = hedged(text, match.start(), value, width)
-        yield Value(Span(*match.span()), low, high, unit.measure, unit.name, sense=sense)
-
-
-_MANY = pattern(__name__, "many", re.IGNORECASE)
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
 
 
-def _read_plurals(text: str) -> Iterator[Value]:
+def _plural(match: re.Match[str]) -> Value:
     """Vague plurals: "dozens" means 24 or more, "tens of thousands" 20,000 to 100,000."""
-    for match in _MANY.finditer(text):
-        one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
-        yield Value(Span(*match.span()), 1.9 * one, 10 * one)
+    one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
+    return Value(Span(*match.span()), 1.9 * one, 10 * one)
 
 
 _FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
 _ONE_POINT = 1.0  # percentage points: the tolerance of "a third"
-_SHARE = re.compile(  # "two thirds", "half"; "nine out of ten"
-    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
-    rf"(?:(?P<n>{_COUNTED}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
-    r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
-    rf"|(?P<some>{_COUNTED}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
-    rf"(?:every\s)?(?P<all>{_COUNTED}|\d{{1,3}})\b(?!\s?(?:%|per)))",
-    re.IGNORECASE,
-)
 
 
-def _read_shares(text: str) -> Iterator[Value]:
-    for match in _SHARE.finditer(text):
-        if match["part"]:
-            part = match["part"].lower().removesuffix("s").replace("halve", "half")
-            if match["n"] is None and part not in ("half", "quarter"):
-                continue  # "the fifth of them" is an ordinal, not a share
-            percent = _count(match["n"] or "a") * _FRACTIONS[part]
-        else:
-            percent = 100 * _count(match["some"]) / max(1.0, _count(match["all"]))
-        if percent <= 100:
-            low, high, sense = hedged(text, match.start(), percent, _ONE_POINT)
-            yield Value(Span(*match.span()), low, high, "share", "%", sense=sense)
+def _share(match: re.Match[str]) -> Value | None:
+    if match["part"]:
+        part = match["part"].lower().removesuffix("s").replace("halve", "half")
+        if match["n"] is None and part not in ("half", "quarter"):
+            return None  # "the fifth of them" is an ordinal, not a share
+        percent = count_of(match["n"] or "a") * _FRACTIONS[part]
+    else:
+        percent = 100 * count_of(match["some"]) / max(1.0, count_of(match["all"]))
+    return _limited(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
 
 
-_OF_WHOLE = re.compile(  # "201 of the 300"; "of £12.5 million in taxes, £3 million"
-    rf"(?<![\w.,])(?P<part1>\d[\d,]*|{_SMALL_WORDS})(?:\s\w+)?\s(?:of|out of)\s"
-    rf"(?:the\s|a total of\s|all\s)?(?P<whole1>\d[\d,]*|{_SMALL_WORDS})(?![\w.]|,\d)"
-    r"|\bof\s(?:the\s)?(?P<sign>[£$€])?(?P<whole2>\d[\d,]*(?(sign)(?:\.\d+)?))(?P<scale>\s[mb]illion)?"
-    r"\s(?:[^\W\d]+,?\s){1,6}?"
-    r"(?(sign)(?P=sign))(?P<part2>\d[\d,]*(?(sign)(?:\.\d+)?))(?(scale)(?P=scale))(?![\w.]|,\d)",
-    re.IGNORECASE,
-)
-
-
-def _read_parts_of_wholes(text: str) -> Iterator[Value]:
-    """Shares that follow from two numbers, weak: "201 of the 300" states 67 %."""
-    for match in _OF_WHOLE.finditer(text):
-        part = _count((match["part1"] or match["part2"]).replace(",", ""))
-        whole = _count((match["whole1"] or match["whole2"]).replace(",", ""))
-        if 0 < part < whole:
-            share = 100 * part / whole
-            yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
+def _part_of_whole(match: re.Match[str]) -> Value | None:
+    """A share that follows from two numbers, weak: "201 of the 300" states 67 %."""
+    part = count_of((match["part1"] or match["part2"]).replace(",", ""))
+    whole = count_of((match["whole1"] or match["whole2"]).replace(",", ""))
+    if not 0 < part < whole:
+        return None
+    share = 100 * part / whole
+    return Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
 
 
 _SHORT_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
@@ -318,36 +255,9 @@ _SIGNS = {"$": "money $", "€": "money €", "£": "money £", "¥": "money ¥"
 _WEAK = frozenset({"one", "zero", "first", "second"})
 _HIDDEN_BY_ZEROS = 0.025  # maximum rounding, as a share of the number: 400,000 for 396,400
 _HIDDEN_BEFORE_SCALE = 0.075  # the same for the last digit before "million"
-_NUMBER = re.compile(
-    # Its possible starts, by which a search is twice as fast
-    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"
-    # "$", "US$"; "−", "minus"
-    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
-    rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
-    # "1,183,505", "6½", "5th", "10^6", "3 × 10⁶"
-    rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
-    rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
-    rf"(?:(?:(?P<times>\s?[×x·⋅*]\s?10)|(?<=\b10))"
-    rf"(?:(?:\^|\*\*)[{{(]?(?P<power>[−+-]?\d\d?)[)}}]?|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{{1,2}})))?"
-    # "twenty-fifth"; "two hundred and six"
-    rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
-    rf"|\b(?P<words>{_WORDED})\b)"
-    # "million", "m"; but "12kg", not "3D"
-    rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
-    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{_UNIT})(?![a-z])))"
-    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
-    rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
-    # "km", but of "kg/m²" and "kg m⁻²" the rest is `per`
-    rf"(?:[ -]?(?P<unit>{_UNIT})(?![a-z²³])"
-    rf"(?P<per>\s?/\s?[a-z]|[ ·⋅]?[a-z]{{0,3}}(?:⁻|[−-]\d))?"
-    rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
-    re.IGNORECASE,
-)
 _GROUPS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "scale", "percent",
            "unit", "letter")  # fmt: skip
-_SMALL = re.compile(r"\d{1,3}")
 _GROUPING = re.compile(r"[,\u00a0\u202f ]")
-_AGE = pattern(__name__, "age", re.IGNORECASE)
 _AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
 _LONGEST_AGE_WORDS = 30  # characters
 # A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
@@ -356,26 +266,26 @@ _NO_NAMES = words_of("numbers", "no_names")
 _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
 
 
-def _read_numbers(text: str) -> Iterator[Value]:
-    for match in _NUMBER.finditer(text):
-        if _SMALL.fullmatch(match["digits"] or "") and _is_in_name(text, match.start("digits")):
-            continue
-        value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
-        if not math.isfinite(value):
-            continue
-        start = match.start("sign") if match["sign"] else match.start()
-        end = max(map(match.end, _GROUPS))
-        measure, unit = _measure(match)
-        before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
-        if not measure and (_AGE.search(before) or _AGE_AT.match(text, end)):
-            measure, unit = "time", "year"
-        factor, (width, digit) = _factor(unit), _rounding(match, value)
-        low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
-        if unit == "°f":
-            low, high = (low - 32) / 1.8, (high - 32) / 1.8
-        word = (match["place"] or match["words"] or "").lower()
-        is_weak = word in _WEAK and not (measure or match["scale"])
-        yield Value(Span(start, end), low, high, measure, unit, sense=sense, weak=is_weak)
+def _numeral(match: re.Match[str]) -> Value | None:
+    text = match.string
+    if re.fullmatch(r"\d{1,3}", match["digits"] or "") and _is_in_name(text, match.start("digits")):
+        return None
+    value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
+    if not math.isfinite(value):
+        return None
+    start = match.start("sign") if match["sign"] else match.start()
+    end = max(map(match.end, _GROUPS))
+    measure, unit = _measure(match)
+    before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
+    if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
+        measure, unit = "time", "year"
+    factor, (width, digit) = _factor(unit), _rounding(match, value)
+    low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
+    if unit == "°f":
+        low, high = (low - 32) / 1.8, (high - 32) / 1.8
+    word = (match["place"] or match["words"] or "").lower()
+    is_weak = word in _WEAK and not (measure or match["scale"])
+    return Value(Span(start, end), low, high, measure, unit, sense=sense, weak=is_weak)
 
 
 def _number(match: re.Match[str]) -> float:
@@ -384,8 +294,7 @@ def _number(match: re.Match[str]) -> float:
         value = float(_GROUPING.sub("", match["digits"]))
         value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
     else:
-        words = match["place"] or match["words"]
-        value = number_in_words(words) or float(words.lower() == "a")
+        value = count_of(match["place"] or match["words"])
     return value * _scale(match)
 
 
@@ -454,15 +363,23 @@ def _is_in_name(text: str, start: int) -> bool:
 _ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
 
 
-def _read_roman_numerals(text: str) -> Iterator[Value]:
-    for match in _ROMAN.finditer(text):
-        n = roman(match["roman"])
-        yield Value(Span(*match.span()), float(n), float(n), weak=n < 4)
+def _roman_numeral(match: re.Match[str]) -> Value:
+    n = roman(match["roman"])
+    return Value(Span(*match.span()), float(n), float(n), weak=n < 4)
 
 
 # In this order: what one has read is no value for those after it.
-_READERS = (_read_dates, _read_times, _read_clock, _read_feet, _read_halves, _read_plurals,
-            _read_shares, _read_numbers, _read_roman_numerals)  # fmt: skip
+_READERS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Value | None]]] = (
+    (_P["times"], _time),
+    (_P["clock_in_words"], _clock_in_words),
+    (_P["clock"], _clock),
+    (_P["feet"], _feet),
+    (_P["half"], _half),
+    (_P["many"], _plural),
+    (_P["share"], _share),
+    (_P["number"], _numeral),
+    (_ROMAN, _roman_numeral),
+)
 
 
 @lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
@@ -478,14 +395,16 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
     text = fold(text)
     known: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier reader
-    for reader in _READERS:
-        new = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
+    read = (filter(None, map(reader, form.finditer(text))) for form, reader in _READERS)
+    for found in (_read_dates(text), *read):
+        new = [v for v in found if not any(taken[v.span.start : v.span.end])]
         for value in new:
             taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
         known += new
     finite = (value for value in known if math.isfinite(value.low + value.high))
     ranged = _with_ranges(text, sorted(finite, key=lambda value: value.span))
-    return tuple(sorted([*ranged, *_read_parts_of_wholes(text)], key=lambda value: value.span))
+    of_wholes = filter(None, map(_part_of_whole, _P["part_of_whole"].finditer(text)))
+    return tuple(sorted([*ranged, *of_wholes], key=lambda value: value.span))
 
 
 _FIRST_YEAR = 1000  # numbers from here on are hardly ever parts of names
@@ -505,7 +424,6 @@ def _in_other_language(text: str, language: str) -> tuple[Value, ...]:
 
 
 _JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
-_BEFORE_RANGE = pattern(__name__, "before_range", re.IGNORECASE)
 _LONGEST_BEFORE_RANGE = 12  # characters
 
 
@@ -515,7 +433,7 @@ def _with_ranges(text: str, known: Sequence[Value]) -> list[Value]:
     for n, (one, other) in enumerate(pairwise(known)):
         join = _JOINS.fullmatch(text, one.span.end, other.span.start)
         start = max(0, one.span.start - _LONGEST_BEFORE_RANGE)
-        before = _BEFORE_RANGE.search(text, start, one.span.start)
+        before = _P["before_range"].search(text, start, one.span.start)
         if not join or (before and before["change"]):
             continue
         if "and" in join[0]:
@@ -535,9 +453,8 @@ def _ends(one: Value, other: Value) -> tuple[Value, Value]:
         low, high = float(one.dates[0].year or 0), float(other.dates[0].year or 0)
     else:
         if not one.measure and other.measure != "date" and other.unit != "°f":  # "70 and 90 metres"
-            factor, measure, unit = _factor(other.unit), other.measure, other.unit
-            low, high = one.low * factor, one.high * factor
-            one = replace(one, low=low, high=high, measure=measure, unit=unit)
+            low, high = (end * _factor(other.unit) for end in (one.low, one.high))
+            one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
         low, high = one.low, other.high
     if one.measure != other.measure or low >= high:
         return one, other

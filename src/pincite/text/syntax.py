@@ -188,6 +188,9 @@ class Sentence:
         """The word at `n`; "" outside the sentence and inside brackets."""
         return self.tokens[n].word if n < len(self.tokens) and not self.tokens[n].inside else ""
 
+    def words(self, start: int, end: int) -> list[str]:
+        return [self.word(n) for n in range(start, end)]
+
     def raw(self, start: int, end: int) -> str:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end]
 
@@ -230,6 +233,7 @@ def _tokens(text: str, span: Span) -> tuple[list[Token], bool]:
 
 
 def _verbs(tokens: list[Token]) -> Iterator[Verb]:
+    open_words = [*("" if token.inside else token.word for token in tokens), ""]
     n = 0
     while n < len(tokens):
         before = tokens[n - 1].word if n else ""
@@ -240,13 +244,11 @@ def _verbs(tokens: list[Token]) -> Iterator[Verb]:
             continue
         start, n = n, n + 1
         if word in AUXILIARIES:  # adverbs, "been" and a participle may follow
-            while n < len(tokens) and not tokens[n].inside and _continues_verb(tokens[n].word):
+            while _is_within_verb(open_words[n]) and not is_participle(open_words[n]):
                 n += 1
-            if n < len(tokens) and not tokens[n].inside and is_participle(tokens[n].word):
-                n += 1
+            n += is_participle(open_words[n])
         yield Verb(start, n)
 
 
-def _continues_verb(word: str) -> bool:
-    between = is_adverb(word) or word in ("be", "been", "being", "have")
-    return between and not is_participle(word)
+def _is_within_verb(word: str) -> bool:
+    return is_adverb(word) or word in ("be", "been", "being", "have")

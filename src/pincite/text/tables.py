@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from pincite.text import pattern, quantities
+from pincite.text import patterns, quantities
 from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
@@ -23,15 +23,12 @@ from pincite.types import Span
 MAX_ROWS = 5_000  # of a text
 HEADER_CHARS = 80  # `pincite.documents.tables` cuts longer headers
 _YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")
-_NUMERIC = pattern(__name__, "numeric")
+_P = patterns(__file__, "tables")
 _FIGURE = re.compile(r"\d+(?:-\d+)?")
 _DASHED = str.maketrans("–/", "--")  # "2010/11" and "2010–11" are "2010-11"
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
-_NOT_OF_ONE = pattern(__name__, "not_of_one", re.IGNORECASE)
-_SHORT_FORMS = [  # of the first word of a name
-    (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
-    for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))
-]
+_LONG_FORMS = {"St": "Saint", "Mt": "Mount", "Ft": "Fort"}  # of the first word of a name
+_SHORT_FORM = re.compile(rf"\b({'|'.join(_LONG_FORMS)})\.?(?= [A-Z])")
 _MOST_LACKING = 0.67  # share of the claim's words that a cell which states its values may lack
 _MOST_SUMMANDS = 3  # rows whose sum a claim may state
 # Words beside a value that may name its column. Behind a bare number stand the things it counts.
@@ -159,7 +156,7 @@ def _headers_of_names(
         if all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts):
             if not _is_named(header, claim_keys):
                 years.append(header)
-        elif 2 * sum(bool(_NUMERIC.fullmatch(text)) for text in texts) < len(texts):
+        elif 2 * sum(bool(_P["numeric"].fullmatch(text)) for text in texts) < len(texts):
             words.append(header)
     return [
         header
@@ -209,8 +206,7 @@ def _choose_columns(headers: Sequence[str], claim_keys: frozenset[str]) -> list[
 @lru_cache(maxsize=4096)
 def _keys(text: str) -> frozenset[str]:
     """Return roots of words, and figures without commas; "St" is "Saint"."""
-    for short, long in _SHORT_FORMS:
-        text = short.sub(long, text)
+    text = _SHORT_FORM.sub(lambda match: _LONG_FORMS[match[1]], text)
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
@@ -258,26 +254,26 @@ def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
     >>> keep_named_rows("Gull Head is tall.", "Tower: Gull Head; Metres: 31\nTower: Ob; Metres: 9")
     'Tower: Gull Head; Metres: 31'
     """
-    text = page or passage
-    lookups, in_tables = look_up(claim, text), rows_of(passage)
     if not rows_of(page) and ranks(claim):
-        lookups, dropped = [], {row.line for row in in_tables}
-    else:
-        dropped = {row.line for lookup in lookups for row in lookup.table}
+        return _replace_rows(passage, dict.fromkeys(row.line for row in rows_of(passage)))
+    text = page or passage
+    lookups, kept = look_up(claim, text), dict[str, str]()
     for lookup in lookups:
         if cell := _stating_cell(lookup):
             return cell
-    kept = dict[str, str]()
-    for lookup in lookups:
         is_one = len(lookup.rows) == 1
         kept |= {row.line: _without_others(lookup) if is_one else row.line for row in lookup.rows}
-    for derived in _derive(claim, text) if lookups else ():
+    for derived in _derive(claim, text):
         kept[derived.row.line] += derived.addition
-    lines = [
-        kept.get(line, line) for line in passage.split("\n") if line in kept or line not in dropped
-    ]
-    caption = in_tables[0].caption if in_tables else ""
-    return "\n".join(lines).strip() or caption or passage
+    dropped = dict.fromkeys(row.line for lookup in lookups for row in lookup.table)
+    return _replace_rows(passage, {**dropped, **kept})
+
+
+def _replace_rows(passage: str, written: Mapping[str, str | None]) -> str:
+    """Replace lines of a passage, or drop them; if none is left, return the caption."""
+    new = (written.get(line, line) for line in passage.split("\n"))
+    rest = "\n".join(line for line in new if line is not None).strip()
+    return rest or next((row.caption for row in rows_of(passage)), "") or passage
 
 
 def _stating_cell(lookup: Lookup) -> str:
@@ -306,7 +302,8 @@ def _without_others(lookup: Lookup) -> str:
     rest = "; ".join(
         f"{header}: {text}".removeprefix(": ")
         for header, text in row.cells.items()
-        if header in kept or not (_NUMERIC.fullmatch(text) or claim_keys.isdisjoint(roots(text)))
+        if header in kept
+        or not (_P["numeric"].fullmatch(text) or claim_keys.isdisjoint(roots(text)))
     )
     lacks = not lookup.columns or quantities.unstated(claim, rest)
     return row.line if lacks and not other_value(lookup) else rest
@@ -336,25 +333,33 @@ def other_value(lookup: Lookup) -> OtherValue | None:
     >>> [other_value(lookup).stated for lookup in look_up(claim, text)]
     ['41']
     """
-    claim, row = lookup.claim, lookup.rows[0]
-    for rank in ranks(claim)[:1]:
+    return _other_place(lookup) or _other_cell(lookup)
+
+
+def _other_place(lookup: Lookup) -> OtherValue | None:
+    for rank in ranks(lookup.claim)[:1]:
         header, place = _place(lookup, rank)
         if place and place != rank.place:
-            return OtherValue(rank.span, f"{row.cells[header]} ({place}.)")
-    if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
+            return OtherValue(rank.span, f"{lookup.rows[0].cells[header]} ({place}.)")
+    return None
+
+
+def _other_cell(lookup: Lookup) -> OtherValue | None:
+    """Return a value that no cell states, and that the cells named beside it contradict."""
+    claim, row = lookup.claim, lookup.rows[0]
+    if len(lookup.rows) > 1 or row.is_total or _P["not_of_one"].search(claim):
         return None
     claimed = [value for value in values(claim) if not value.weak]
-    cells = [(h, value) for h in lookup.columns for value in values(row.cells.get(h, ""))[:1]]
-    stated = [v for v in claimed if any(states(in_cell, v) for _, in_cell in cells)]
-    others = {h: in_cell for h, in_cell in cells if not any(states(in_cell, v) for v in stated)}
-    names = (row.cells.get(header, "") for header in lookup.row_headers)
-    known = "\n".join([*names, *others])
+    cells = {h: first for h in lookup.columns for first in values(row.cells.get(h, ""))[:1]}
+    stated = [v for v in claimed if any(states(cell, v) for cell in cells.values())]
+    others = {h: cell for h, cell in cells.items() if not any(states(cell, v) for v in stated)}
+    names = "\n".join([*(row.cells.get(header, "") for header in lookup.row_headers), *others])
     for value in claimed:
-        if value in stated:
-            continue
         rivals = [h for h in _near(value, claim, others) if others[h].measure == value.measure]
-        differs = rivals and all(quantities.conflict(others[h], value) for h in rivals)
-        if differs and quantities.unstated(value.span.of(claim), known):
+        is_other = value not in stated and rivals
+        if not is_other or not quantities.unstated(value.span.of(claim), names):
+            continue
+        if all(quantities.conflict(others[header], value) for header in rivals):
             return OtherValue(value.span, row.cells[rivals[0]])
     return None
 
@@ -431,7 +436,7 @@ def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
 
 def _sum(claim: str, parts: Sequence[Value]) -> str:
     """Return how the claim states the sum of two or three values; empty if it does not."""
-    word = _NOT_OF_ONE.search(claim)
+    word = _P["not_of_one"].search(claim)
     if not word or not word["sum"] or not 2 <= len(parts) <= _MOST_SUMMANDS:
         return ""
     low, high = sum(part.low for part in parts), sum(part.high for part in parts)

@@ -5,13 +5,13 @@ Two words are the same if they share their first six letters: truncation replace
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from pincite.text import LEXICON, languages, words_of
+from pincite.text import LEXICON, words_of
 from pincite.text.figures import MONTHS, figures, in_english, missing, reads_numbers, rivals
-from pincite.text.languages import FUNCTION_WORDS, identify, is_english
+from pincite.text.languages import FUNCTION_WORDS, NEGATIONS, common, identify, is_english, terms
 from pincite.text.sentences import SPACELESS, is_question, n_words, source_sentences
 from pincite.types import Span
 
@@ -96,7 +96,7 @@ def content_terms(text: str, language: str | None = None) -> list[str]:
     signs = skipped if language == "zh" else frozenset()
     return [
         term
-        for term in languages.terms(text.lower())
+        for term in terms(text.lower())
         if len(term) > 1 and not term[0].isdigit() and term not in skipped
         if not _KANA.fullmatch(term) and signs.isdisjoint(term)
     ]
@@ -160,9 +160,17 @@ def is_negated(text: str) -> bool:
     (True, False)
     """
     if not is_english(text):
-        return languages.denies(text, identify(text) or "")
+        return denies(text, identify(text) or "")
     n_negations = sum(word in _NEGATIONS or word.endswith("n't") for word in _lower_words(text))
     return n_negations % 2 == 1
+
+
+def denies(text: str, language: str) -> bool:
+    """Whether a text in one of the languages of NEGATIONS has a negation."""
+    denials = NEGATIONS.get(language, frozenset())
+    if language in ("ja", "zh"):
+        return any(denial in text for denial in denials)
+    return not denials.isdisjoint(terms(text.lower()))
 
 
 @lru_cache(maxsize=4096)  # used as a feature, as a quote and as a reason
@@ -171,11 +179,9 @@ def best_sentence(claim: str, passage: str) -> Span | None:
 
     Scores what is shared, so long sentences have no advantage; the first wins ties.
     """
-    scored = [
-        ScoredSentence(span, shared(claim, span.of(passage))) for span in sentences_of(passage)
-    ]
-    best = max(scored, key=lambda sentence: sentence.score, default=None)
-    return best.span if best and best.score > 0 else None
+    spans = sentences_of(passage)
+    best = max(spans, key=lambda span: shared(claim, span.of(passage)), default=None)
+    return best if best and shared(claim, best.of(passage)) > 0 else None
 
 
 def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
@@ -236,7 +242,7 @@ def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
     dates = [figure for figure in figures(claimed) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claimed, _in_english(passage))}
     # In two languages no word shows what a year dates.
-    in_one_language = bool(dates and languages.common(claim, passage))
+    in_one_language = bool(dates and common(claim, passage))
 
     def score(sentence: str) -> float:
         numbers = _in_english(sentence) if dates else ""
@@ -257,12 +263,9 @@ def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
         and not span.of(passage).endswith(":")  # introduces other people's statements
         and not _is_dateline(span.of(passage))
     ]
-
-    def rank(sentence: ScoredSentence) -> tuple[float, bool]:
-        is_headline = not sentence.span.of(passage).endswith(_CLOSED)
-        return -sentence.score, is_headline
-
-    return tuple(sorted(sentences, key=rank))
+    # Of equals, a headline comes after running text.
+    sentences.sort(key=lambda sentence: not sentence.span.of(passage).endswith(_CLOSED))
+    return tuple(sorted(sentences, key=lambda sentence: -sentence.score))
 
 
 _BYLINE = re.compile(r"\A(?:[Bb]y|BY) (?:[A-ZÀ-Þ][\w.’'-]*(?:,? and|,)? ?){1,10}(?=\d|\Z)")
@@ -323,15 +326,15 @@ def weighted_terms(claim: str) -> Mapping[Term, float]:
     """Return the stems and figures of a claim with what they weigh in `shared`."""
     of_names = _name_stems(claim)
     weights: dict[Term, float] = {
-        word: _NAME_WEIGHT if word in of_names else _WORD_WEIGHT for word in stems(claim)
+        word: _NAME_WEIGHT if word in of_names else _WORD_WEIGHT for word in content_words(claim)
     }
     return weights | {figure.key: _FIGURE_WEIGHT for figure in figures(_in_english(claim))}
 
 
-def stated_terms(terms: Collection[Term], sentence: str) -> list[Term]:
+def stated_terms(terms: Iterable[Term], sentence: str) -> set[Term]:
     """Return those of a claim's terms that a sentence has."""
     known: set[Term] = {*stems(sentence), *(f.key for f in figures(_in_english(sentence)))}
-    return [term for term in terms if term in known]
+    return known.intersection(terms)
 
 
 def _in_english(text: str) -> str:

@@ -21,7 +21,10 @@ _POINTS_GROUP = frozenset({"de", "es", "it", "nl", "pt"})  # languages in which 
 _SIGNS = {"€": "euros", "$": "dollars", "£": "sterling", "％": "%"}
 _SYMBOLS = {s.lower(): s for s in "% km m cm mm km² m² ha t kg g mg l kW MW GW kWh km/h °C".split()}
 _KINDS = ("units", "scales", "months", "words", "behind")  # lists of words by their meaning
-_NUMBERS = ("one", "small", "tens", "hundreds")  # lists of number words by their value
+_SIZES = ("one", "small", "tens", "hundreds", "thousands")  # lists of number words by their value
+_TABLES: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("numerals.toml").read_text(encoding="utf-8")
+)
 _PARTS = frozenset({"third", "quarter", "fifth", "tenth"})
 _LETTER = re.compile(r"[^\W\d_⁰¹²³⁴-⁹]")
 _NEVER = "(?!)"  # a pattern that matches nothing
@@ -70,19 +73,14 @@ def blanked(text: str) -> str:
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("numerals.toml").read_text("utf-8"))
-
-
-@cache
 def words_of(language: str) -> Words:
     """Return the words of one of LANGUAGES."""
-    table = _tables()[language]
-    kinds = {key: _meanings(table.get(key, "")) for key in _KINDS}
+    table = _TABLES[language]
+    kinds = {kind: _meanings(table.get(kind, "")) for kind in _KINDS}
     kinds["units"] |= _SIGNS
-    numbers = [_values(table.get(key, "")) for key in _NUMBERS]
-    numbers.append({form: 1e3 for form, name in kinds["scales"].items() if name == "thousand"})
-    known = {form: n for values in numbers for form, n in values.items()}
+    numbers = {size: _values(table.get(size, "")) for size in _SIZES}
+    numbers["thousands"] = dict.fromkeys(_forms(kinds["scales"], "thousand"), 1e3)
+    known = {form: n for values in numbers.values() for form, n in values.items()}
     ordinals = _values(table.get("ordinals", ""))
     english = _SYMBOLS | {form: name for forms in kinds.values() for form, name in forms.items()}
     return Words(
@@ -90,47 +88,47 @@ def words_of(language: str) -> Words:
         ordinals=ordinals,
         english=english,
         with_endings=[
-            (re.compile(_any(form)), name) for form, name in english.items() if "*" in form
+            (re.compile(_any_of(form)), name) for form, name in english.items() if "*" in form
         ],
         unsure=frozenset(table.get("unsure", "").split()),
         groups_by_point=language in _POINTS_GROUP,
         pattern=_pattern(language, kinds, numbers, ordinals),
-        number=re.compile(_any(*known), re.IGNORECASE),
+        number=re.compile(_any_of(*known), re.IGNORECASE),
     )
 
 
 def _pattern(
     language: str,
     kinds: Mapping[str, Mapping[str, str]],
-    numbers: Sequence[Mapping[str, float]],
+    numbers: Mapping[str, Mapping[str, float]],
     ordinals: Iterable[str],
 ) -> re.Pattern[str]:
     """Fill a language's words into the pattern of its family in numerals.toml."""
-    table, patterns = _tables()[language], _tables()["patterns"]
-    number_words = {form for values in numbers for form in values}
-    tens = rf"(?P<tens>(?:1\d|20)?\d0|{_any(*numbers[2])})"
-    filled = patterns["cjk" if language in CJK else "european"].format_map(
-        dict.fromkeys(("year", "tails", "bc", "counters"), _NEVER)
-        | dict(table)
-        | {kind: _any(*forms) for kind, forms in kinds.items()}
-        | {
-            "symbols": _any(*_SYMBOLS.values()),
-            "n": patterns["number"],
-            "century": _any(*_forms(kinds["units"], "centuries")),
-            "of": rf"(?:{_any(*_forms(kinds['words'], 'of'))}\s?)?",
-            "to": rf"(?:\s{_any(*_forms(kinds['words'], 'to', 'and'))}\s|\s?[–—-]\s?)",
-            "ordinals": rf"{_any(*ordinals)}(?:{table.get('endings', '')})",
-            "numbers": _number_words(numbers, table),
-            "no_number": rf"(?!{_any(*kinds['months'].keys() & number_words)}(?!\w))",  # sept
-            "decade": table.get("decade", _NEVER).replace("{tens}", tens),
-        }
-    )
-    return re.compile(filled, re.IGNORECASE | re.VERBOSE | re.DOTALL)
+    table, patterns, words = _TABLES[language], _TABLES["patterns"], kinds["words"]
+    tens = rf"(?P<tens>(?:1\d|20)?\d0|{_any_of(*numbers['tens'])})"
+    number_words = {form for forms in numbers.values() for form in forms}
+    ambiguous = [month for month in kinds["months"] if month in number_words]  # French "sept"
+    parts = {
+        **dict.fromkeys(("year", "tails", "bc", "counters"), _NEVER),
+        **table,
+        **{kind: _any_of(*forms) for kind, forms in kinds.items()},
+        "symbols": _any_of(*_SYMBOLS.values()),
+        "n": patterns["number"],
+        "century": _any_of(*_forms(kinds["units"], "centuries")),
+        "of": rf"(?:{_any_of(*_forms(words, 'of'))}\s?)?",
+        "to": rf"(?:\s{_any_of(*_forms(words, 'to', 'and'))}\s|\s?[–—-]\s?)",
+        "ordinals": rf"{_any_of(*ordinals)}(?:{table.get('endings', '')})",
+        "numbers": _number_words(numbers, table),
+        "no_number": rf"(?!{_any_of(*ambiguous)}(?!\w))",
+        "decade": table.get("decade", _NEVER).replace("{tens}", tens),
+    }
+    family = patterns["cjk" if language in CJK else "european"]
+    return re.compile(family.format_map(parts), re.IGNORECASE | re.VERBOSE | re.DOTALL)
 
 
-def _number_words(numbers: Sequence[Iterable[str]], table: Mapping[str, str]) -> str:
+def _number_words(numbers: Mapping[str, Iterable[str]], table: Mapping[str, str]) -> str:
     """A pattern of numbers in words: "zweiundzwanzig", "treinta y dos mil"."""
-    one, small, ten, hundred, thousand = (_any(*forms) for forms in numbers)
+    one, small, ten, hundred, thousand = (_any_of(*numbers[size]) for size in _SIZES)
     joined = rf"[\s-]?(?:(?:{table.get('joins', _NEVER)})[\s-]?)?"
     below_100 = rf"(?:{ten}(?:{joined}(?:{small}|{one}))?|{small}|{one})"
     if "tails" in table:  # German and Dutch: "zwei-und-zwanzig"
@@ -157,23 +155,22 @@ def _forms(meanings: Mapping[str, str], *wanted: str) -> list[str]:
     return [form for form, english in meanings.items() if english in wanted]
 
 
-_ANY_OF = {" ": r"\s", "*": r"\w{0,3}", "’": "['’]"}
+# What may be written for a sign of a form, besides itself.
+_WRITTEN = {" ": r"\s", "*": r"\w{0,3}", "’": "['’]"}
 
 
-def _any(*forms: str) -> str:
+def _any_of(*forms: str) -> str:
     """A pattern of any of these forms: a trie, since the lists are long."""
     tree: dict[str, Any] = {}
     for form in forms:
         node = tree
         for sign in form:
             node = node.setdefault(sign, {})
-        node[""] = {}
-    return _branches(tree) or _NEVER
+        node[""] = {}  # a form ends here
+    return _any_branch(tree) or _NEVER
 
 
-def _branches(node: dict[str, Any]) -> str:
+def _any_branch(node: dict[str, Any]) -> str:
     signs = sorted(filter(None, node), key="*".__ne__)  # "metr*_cub*" before "metri"
-    branches = [(_ANY_OF.get(sign) or re.escape(sign)) + _branches(node[sign]) for sign in signs]
-    if not branches:
-        return ""
-    return f"(?:{'|'.join(branches)})" + ("?" if "" in node else "")
+    branches = [_WRITTEN.get(sign, re.escape(sign)) + _any_branch(node[sign]) for sign in signs]
+    return f"(?:{'|'.join(branches)})" + ("?" if "" in node else "") if branches else ""

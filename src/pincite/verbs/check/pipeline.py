@@ -18,12 +18,12 @@ from pincite.library.exclusions import Exclusions
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.fusion import grouped
 from pincite.settings import CheckSettings, Settings
+from pincite.text.context import about_passage
 from pincite.text.hosts import without_folder
 from pincite.text.languages import not_read
 from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
 from pincite.text.tables import rows_of
-from pincite.text.times import about_passage
 from pincite.text.words import is_negated
 from pincite.types import (
     Claim,

@@ -9,7 +9,8 @@ from pincite.judgement.confirmation import SAME_TOPIC
 from pincite.judgement.force import weaker
 from pincite.text import antonyms, names, patterns, words, words_of
 from pincite.text.changes import agreeing
-from pincite.text.finite import NAME, finite_verb
+from pincite.text.context import NAME
+from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
 from pincite.types import Evidence, Passage, Span

@@ -23,9 +23,9 @@ from pincite.judgement.attribution import (
 )
 from pincite.judgement.provenance import named_speaker
 from pincite.text import patterns, syntax, words_of
+from pincite.text.context import resolved
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
 from pincite.text.sentences import n_words, source_sentences
-from pincite.text.times import resolved
 from pincite.text.words import names, shared
 from pincite.types import Doc, Span
 from pincite.verbs.check.kinds import LONGEST, SAYS, ascription

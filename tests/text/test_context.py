@@ -1,15 +1,16 @@
-"""Relative times are the dates that they mean on their page, and nothing in doubt."""
+"""Relative times are the dates, and descriptions the names, that they mean on their page."""
 
 import json
 from functools import partial
 from pathlib import Path
 
 import pytest
+from support.rows import each_row
 
 from pincite.text import quantities
+from pincite.text.context import referents, resolved
 from pincite.text.paraphrase import verifier_input
 from pincite.text.passages import passages
-from pincite.text.times import resolved
 from pincite.types import Document
 
 CASES = Path(__file__).parents[1] / "cases" / "times"
@@ -59,3 +60,9 @@ def test_the_network_reads_a_date_only_where_the_claim_states_it() -> None:
     read = partial(verifier_input, passage=text, published="2004-05-14")
     assert read("It opened on 14 May 2004.")[1] == "The line was opened this morning (14 May 2004)."
     assert read("It opened on 15 May 2004.")[1] == text
+
+
+@each_row("text/context/what_a_description_stands_for")
+def test_what_a_description_stands_for(text: str, expected: tuple[tuple[str, str], ...]) -> None:
+    found = referents(text)
+    assert tuple((each.span.of(text), each.name) for each in found if each.name) == expected
