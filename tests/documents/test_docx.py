@@ -9,7 +9,6 @@ from support.found import document, refusal
 from support.rows import each_row
 
 from pincite.documents import office
-from pincite.documents import packed as packages
 from pincite.documents.body import Body
 from pincite.documents.read import Limits, read_bytes
 from pincite.types import Document, Reason, Unchecked
@@ -142,7 +141,7 @@ def test_only_what_word_packs_is_unpacked() -> None:
 
 
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packages, "MAX_ENTRIES", 1)
+    monkeypatch.setattr(office, "MAX_ENTRIES", 1)
     found = refusal(office.read_docx(Body(URL, word(p("One.")))))
     assert "2 files" in found.detail
 

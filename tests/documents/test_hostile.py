@@ -22,7 +22,7 @@ from pincite.corpus.update import MAX_REFUSALS, How, Origins, update
 from pincite.documents import body, sandbox
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected, open_sources
-from pincite.documents.packed import read_sheets
+from pincite.documents.office import read_sheets
 from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
 
