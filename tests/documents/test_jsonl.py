@@ -9,8 +9,8 @@ import pytest
 from support.files import write_jsonl
 from support.found import document, refusal
 
-from pincite.documents.archives import LabelledClaim, documents, read_labelled
 from pincite.documents.body import Limits
+from pincite.documents.jsonl import LabelledClaim, documents, read_labelled
 from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked

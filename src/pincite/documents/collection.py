@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
-from pincite.documents import archives, read
+from pincite.documents import jsonl, read
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     ENDINGS,
@@ -207,7 +207,7 @@ def is_manifest(path: Path) -> bool:
         # A list of papers without abstracts counts too, so that the missing column is reported.
         lists_papers = "title" in names and not names.isdisjoint({"doi", "pmid"})
         return lists_papers or not names.isdisjoint(_CSV_FIELDS)
-    first = archives.first_records(path) if path.name.lower().endswith(".jsonl") else []
+    first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in record and "text" not in record for record in first)
 
 
@@ -273,10 +273,10 @@ def _records(path: Path, limits: Limits) -> Iterator[Row]:
     elif path.name.lower().endswith(_CSV):
         yield from _csv_records(path, limits)
     else:
-        for line in archives.lines(path, limits):
-            record = archives.record_of(line, path, limits)
+        for line in jsonl.lines(path, limits):
+            record = jsonl.record_of(line, limits)
             if isinstance(record, Unchecked):
-                yield line.number, record.detail.removeprefix(f"{archives.place(line, path)}: ")
+                yield line.number, record.detail.removeprefix(f"{line.place}: ")
             else:
                 yield line.number, record
 
@@ -344,7 +344,7 @@ def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], 
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
     if status and not (status.isascii() and status.isdigit()):
         raise ValueError(f"status {status!r} is not a number")
-    has_text = bool(archives.field_of(record, "text")) and not name
+    has_text = bool(jsonl.field_of(record, "text")) and not name
     if not (url or name or has_text):
         raise ValueError("no url")
     file, fault = None, ""
@@ -383,16 +383,16 @@ def _known_fields(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
             meta[key] = one_line(str(value))
         else:
             remarks.append(f"{key} should be a text, a number or a list of texts; it is ignored")
-    date = (archives.field_of(record, "published", "date", "year") or "").strip()
+    date = (jsonl.field_of(record, "published", "date", "year") or "").strip()
     stated = _DATE.match(date)
     if date and not stated:
         meta["date"] = one_line(date)
         remarks.append(f"date {date!r} is not like 2019-05-14, 2019-05 or 2019; it is ignored")
-    language = archives.field_of(record, "language", "lang")
+    language = jsonl.field_of(record, "language", "lang")
     if language and not code_of(language):
         remarks.append(f"language {language!r} is not an ISO 639-1 code like en; it is ignored")
     known = {
-        "title": one_line(archives.field_of(record, "title")),
+        "title": one_line(jsonl.field_of(record, "title")),
         "published": stated[0] if stated else None,
         "language": code_of(language),
         "meta": {key: value for key, value in meta.items() if value},
@@ -499,7 +499,7 @@ class Collection:
                 yield Unchecked(row.url or where, Reason.NOT_SUPPLIED, f"{where}: {row.fault}")
             elif row.record:
                 kind = "csv" if piece.path.suffix.lower() in _CSV else "jsonl"
-                yield row.describe(archives.document_in(row.record, where, self.limits, kind))
+                yield row.describe(jsonl.document_in(row.record, where, self.limits, kind))
             elif row.status is not None and not row.file:
                 yield row.read(self.limits)
 
@@ -697,7 +697,7 @@ class Sources:
         name = path.name.lower().removesuffix(".gz")
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)
-        elif archives.has_documents(path):
+        elif jsonl.has_documents(path):
             self._index_lines(path)
         elif read.records_in(path, self.limits) or (name.endswith(_CSV) and is_manifest(path)):
             self._index_records(path)
@@ -713,6 +713,8 @@ class Sources:
                 self.unnamed.append(path)
 
     def _index_warc(self, path: Path) -> None:
+        from pincite.documents import archives  # few runs need it
+
         def load(offset: int) -> Found:
             return read.read_record(archives.record_at(path, offset, self.limits), self.limits)
 
@@ -732,14 +734,14 @@ class Sources:
                 self._add(record.url, partial(load, record.offset))
 
     def _index_lines(self, path: Path) -> None:
-        if archives.has_queries(path):
-            self._problem(path, 0, archives.QUERIES)
+        if jsonl.has_queries(path):
+            self._problem(path, 0, jsonl.QUERIES)
             return
-        for line, record in archives.addressed(path, self.limits):
+        for line, record in jsonl.addressed(path, self.limits):
             if record:
                 where = (line.number, line.offset)
-                loader = partial(archives.document_at, path, *where, self.limits)
-                self._add_record(archives.address_of(record), record, loader)
+                loader = partial(jsonl.document_at, path, *where, self.limits)
+                self._add_record(jsonl.address_of(record), record, loader)
             else:
                 self._problem(path, line.number, line.broken or "it contains no address")
 
@@ -754,7 +756,7 @@ class Sources:
                 self._problem(path, 0, found.detail)
 
     def _add_record(self, url: str, stated: Mapping[str, Any], loader: Loader) -> None:
-        doi, pmid, title = (archives.field_of(stated, name) for name in ("doi", "pmid", "title"))
+        doi, pmid, title = (jsonl.field_of(stated, name) for name in ("doi", "pmid", "title"))
         self._add(url, loader)
         if doi and (known := doi_of(doi)):
             self._add(doi_address(known), loader)

@@ -13,9 +13,9 @@ from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pincite.documents import archives, inputs, sandbox
+from pincite.documents import inputs, jsonl, sandbox
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     GZIP,
@@ -37,6 +37,9 @@ from pincite.durable import CacheFile, cache_folder
 from pincite.errors import InputError
 from pincite.text.page_numbers import SCANS
 from pincite.types import Document, Reason, Unchecked
+
+if TYPE_CHECKING:
+    from pincite.documents import archives
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
@@ -116,7 +119,7 @@ def failed(url: str, error: Exception) -> Unchecked:
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
-def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
+def read_record(record: "archives.Record | Unchecked", limits: Limits) -> Found:
     if isinstance(record, Unchecked):
         return record
     return read_bytes(
@@ -131,10 +134,12 @@ def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
 
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:
     if path.name.lower().endswith(WARC_ENDINGS):
+        from pincite.documents import archives  # few runs need it
+
         read_page = partial(read_record, limits=limits)
         yield from inputs.mapped(read_page, archives.records(path, limits))
-    elif archives.has_documents(path):
-        yield from archives.documents(path, limits)
+    elif jsonl.has_documents(path):
+        yield from jsonl.documents(path, limits)
     elif found := records_in(path, limits):
         yield from map(with_language, sandbox.read_many(*found))
     else:
