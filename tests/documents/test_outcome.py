@@ -10,8 +10,7 @@ from support.web_pages import Page, pages
 
 from pincite.documents import html
 from pincite.documents.body import DEFAULT_LIMITS, Body, of_status
-from pincite.documents.notices import Signs, find_notice, has_statement
-from pincite.documents.outcome import TEASER_WORDS, Markup, of_page
+from pincite.documents.outcome import TEASER_WORDS, Signs, find_notice, has_statement, of_page
 from pincite.documents.read import read_bytes
 from pincite.types import COPY_OF, Document, Reason, Unchecked
 
@@ -38,7 +37,7 @@ def test_a_status_tells_why_a_page_was_not_read(
         assert outcome is None or outcome.detail.startswith(f"HTTP {status}")
 
 
-def reason_of(text: str, article: str, signs: Markup) -> Reason | None:
+def reason_of(text: str, article: str, signs: Signs) -> Reason | None:
     outcome = of_page(URL, text, article, signs)
     return outcome.reason if outcome else None
 
@@ -49,42 +48,40 @@ PAYWALLS = text_of("documents/outcome/paywalls.txt")
 @pytest.mark.parametrize("phrase", PAYWALLS.strip().split("\n"))
 def test_a_teaser_with_a_paywall_phrase(phrase: str) -> None:
     teaser = WORD * 80
-    assert reason_of(teaser, teaser, Markup(visible=f"{teaser}\n{phrase}")) is Reason.PAYWALL
+    assert reason_of(teaser, teaser, Signs(visible=f"{teaser}\n{phrase}")) is Reason.PAYWALL
 
 
 @pytest.mark.parametrize("n_words", [TEASER_WORDS + 1, 2_000])
 def test_a_full_article_with_every_sign_of_a_paywall_is_read(n_words: int) -> None:
     article = WORD * n_words
     visible = f"{article} Subscribe to continue reading. Already a subscriber? Accept all cookies"
-    signs = Markup(
-        "A bridge", visible=visible, n_scripts=40, not_free=True, paywall_class="paywall"
-    )
+    signs = Signs("A bridge", visible=visible, n_scripts=40, not_free=True, paywall_class="paywall")
     assert reason_of(article, article, signs) is None
 
 
 def test_a_teaser_on_a_page_full_of_headlines() -> None:
     page = WORD * 400 + "Subscribe to continue reading"
-    assert reason_of(page, WORD * 40, Markup(visible=page)) is Reason.PAYWALL
+    assert reason_of(page, WORD * 40, Signs(visible=page)) is Reason.PAYWALL
     margin = WORD * 900 + "Already a subscriber? Sign in"
-    assert reason_of(WORD * 150, WORD * 150, Markup(visible=margin)) is None
+    assert reason_of(WORD * 150, WORD * 150, Signs(visible=margin)) is None
 
 
 @pytest.mark.parametrize(
     ("text", "signs", "reason"),
     [
-        (WORD * 90, Markup(not_free=True), Reason.PAYWALL),
-        (WORD * 90, Markup(paywall_class="paywall"), Reason.PAYWALL),
-        (WORD * 150, Markup(paywall_class="paywall"), None),
-        ("Sorry.", Markup("404: this is not it"), Reason.SOFT_404),
-        ("Loading the app now", Markup(n_scripts=3), Reason.EMPTY),
-        (WORD * 60, Markup(visible="Please enable JavaScript", n_scripts=3), Reason.EMPTY),
-        ("", Markup(), Reason.EMPTY),
-        ("A short but honest page.", Markup("The Not Found Collective"), None),
-        (WORD * 120, Markup("Page not found: a novel"), None),
+        (WORD * 90, Signs(not_free=True), Reason.PAYWALL),
+        (WORD * 90, Signs(paywall_class="paywall"), Reason.PAYWALL),
+        (WORD * 150, Signs(paywall_class="paywall"), None),
+        ("Sorry.", Signs("404: this is not it"), Reason.SOFT_404),
+        ("Loading the app now", Signs(n_scripts=3), Reason.EMPTY),
+        (WORD * 60, Signs(visible="Please enable JavaScript", n_scripts=3), Reason.EMPTY),
+        ("", Signs(), Reason.EMPTY),
+        ("A short but honest page.", Signs("The Not Found Collective"), None),
+        (WORD * 120, Signs("Page not found: a novel"), None),
     ],
 )
 def test_short_pages_with_signs_of_an_error_are_refused(
-    text: str, signs: Markup, reason: Reason | None
+    text: str, signs: Signs, reason: Reason | None
 ) -> None:
     assert reason_of(text, text, signs) == reason
 

@@ -22,7 +22,7 @@ from lxml import etree
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
-from pincite.documents.outcome import Markup
+from pincite.documents.outcome import Signs
 from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.text import list_of, pattern
 from pincite.text.dates import iso_date
@@ -118,7 +118,7 @@ def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
     return [block for block in blocks if block.text]
 
 
-def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Markup:
+def signs_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Signs:
     scripts = page.tree.xpath("//script")
     described = (s.text or "" for s in scripts if "json" in (s.get("type") or ""))
     not_free = any(_NOT_FREE.search(text) for text in described) or bool(
@@ -129,7 +129,7 @@ def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()
     noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
     addresses = page.tree.xpath(f"{CANONICAL} | {OG_URL}")
     n_linked = sum(block.linked * len(block.text) for block in blocks)
-    return Markup(
+    return Signs(
         title,
         next((block.text for block in blocks if block.headline), ""),
         own_text(blocks),
@@ -410,7 +410,7 @@ def read_html(body: Body) -> Document | Unchecked:
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
     blocks = blocks_of(pieces)
-    signs = markup_of(page, title_of(page), seen, blocks)
+    signs = signs_of(page, title_of(page), seen, blocks)
     declared = language_declared(page)
     stated = statements_of(page)
     article = _extracted(page, seen)  # last, because it modifies the tree
