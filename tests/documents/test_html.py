@@ -23,6 +23,7 @@ from pincite.documents.html import (
     restore_blocks,
     title_and_site,
     visible_text,
+    written_works,
 )
 from pincite.documents.markup import addresses_in, parse_page
 from pincite.documents.outcome import TEASER_WORDS
@@ -327,7 +328,7 @@ def test_blocks_between_distant_lines_are_not_restored() -> None:
 
 
 def linked_data(*things: object) -> Statements:
-    return Statements(json_ld=[json.dumps(thing) for thing in things])
+    return Statements(works=written_works(map(json.dumps, things)))
 
 
 def article(**fields: object) -> dict[str, object]:
@@ -399,7 +400,7 @@ def test_a_collaboration_is_cut() -> None:
 def test_broken_and_deep_linked_data_states_nothing() -> None:
     texts = ["{", "[" * 100_000, '"Article"', "null", "[[[1]]]", "<![CDATA[", "]]>", ""]
     texts.append('{"@graph": 3}')
-    stated = Statements(json_ld=texts)
+    stated = Statements(works=written_works(texts))
     assert (headline_of(stated), published_of(stated)) == ("", None)
 
 
@@ -409,7 +410,7 @@ def test_broken_and_deep_linked_data_states_nothing() -> None:
 )
 def test_linked_data_in_a_cdata_section(begin: str, end: str) -> None:
     text = f"\n{begin}{json.dumps(article(headline='Crane sold'))}{end}\n"
-    assert headline_of(Statements(json_ld=[text])) == "Crane sold"
+    assert headline_of(Statements(works=written_works([text]))) == "Crane sold"
 
 
 def test_only_the_one_whole_headline_of_an_article_counts() -> None:
