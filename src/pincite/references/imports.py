@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -53,17 +52,19 @@ def read(path: Path) -> Iterator[Imported]:
         head = head_of(path)
         root = root_of(head)
         if root == "dblp":
-            yield from _of_xml(path, _DBLP_RECORDS, "DBLP", dblp_work)
+            for record in records(path, _DBLP_RECORDS, DEFAULT_LIMITS):
+                yield from contained(dblp_work, record.data, "DBLP")
         elif root.startswith("Pubmed"):
-            yield from _of_xml(path, ("PubmedArticle",), "PubMed", pubmed_work)
+            for record in records(path, ("PubmedArticle",), DEFAULT_LIMITS):
+                yield from contained(pubmed_work, record.data, "PubMed")
         elif bibliographies.reader_of(path) == papers.PUBMED:
             for body in bibliographies.bodies(path, papers.PUBMED, DEFAULT_LIMITS):
                 data = b"" if isinstance(body, Unchecked) else body.data
-                yield from contained(partial(of_element, data, pubmed_work), "PubMed")
+                yield from contained(pubmed_work, data, "PubMed")
         elif b"RetractionDOI" in head[:2_000]:
             with _text(path) as file:
                 for row in csv.DictReader(file):
-                    yield from contained(partial(retraction_watch, row), "Retraction Watch")
+                    yield from contained(retraction_watch, row, "Retraction Watch")
         elif head.lstrip()[:1] in (b"{", b"["):
             yield from _of_json(path)
         else:
@@ -81,10 +82,12 @@ def _text(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
-def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[Imported]:
-    """What one record says; None if it is not as documented."""
+def contained(
+    make: Callable[[Any], Iterable[Imported]], record: Any, source: str
+) -> Iterator[Imported]:
+    """Yield what `make` makes of a record; None if that is not as documented."""
     try:
-        made = list(make())
+        made = list(make(record))
     except MALFORMED:
         yield None
         return
@@ -117,8 +120,8 @@ def _of_json(path: Path) -> Iterator[Imported]:
             items = record.get("items") if isinstance(record, dict) else None
             for item in items if isinstance(items, list) else [record]:
                 is_openalex = isinstance(item, dict) and "openalex" in str(item.get("id", ""))
-                make = openalex if is_openalex else crossref
-                yield from contained(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
+                make, source = (openalex, "OpenAlex") if is_openalex else (crossref, "Crossref")
+                yield from contained(make, item, source)
 
 
 def _loaded(line: str) -> Any:
@@ -217,20 +220,9 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
 # ── XML: PubMed and DBLP ─────────────────────────────────────────────────────────────────────────
 
 
-def _of_xml(
-    path: Path, names: tuple[str, ...], source: str, make: Callable[[Any], Iterable[Imported]]
-) -> Iterator[Imported]:
-    for record in records(path, names, DEFAULT_LIMITS):
-        data = b"" if record.broken else record.data
-        yield from contained(partial(of_element, data, make), source)
-
-
-def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
-    return make(parsed(data))
-
-
-def pubmed_work(record: Any) -> Iterator[Imported]:
+def pubmed_work(data: bytes) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
+    record = parsed(data)
     article = record.find("MedlineCitation/Article")
     fields = papers.pubmed_fields(record)
     types = {line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")}
@@ -266,8 +258,9 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
     )
 
 
-def dblp_work(record: Any) -> Iterator[Work]:
+def dblp_work(data: bytes) -> Iterator[Work]:
     """Read a publication of DBLP; "Wei Wang 0001" is one of several of that name."""
+    record = parsed(data)
     links = [one_line(each.text) for each in record.iterfind("ee")]
     doi = next(filter(None, map(doi_of, links)), "")
     names = (line_of(each).rstrip(" 0123456789") for each in record.iterfind("author"))

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -66,13 +65,13 @@ class Service:
 def _crossref(body: bytes) -> Iterator[Imported]:
     message = json.loads(body)["message"]
     for item in message.get("items", [message]):
-        yield from contained(partial(imports.crossref, item), "Crossref")
+        yield from contained(imports.crossref, item, "Crossref")
 
 
 def _openalex(body: bytes) -> Iterator[Imported]:
     answer = json.loads(body)
     for item in answer.get("results", [answer]):
-        yield from contained(partial(imports.openalex, item), "OpenAlex")
+        yield from contained(imports.openalex, item, "OpenAlex")
 
 
 def _pubmed(body: bytes) -> Iterator[Imported]:
@@ -80,13 +79,13 @@ def _pubmed(body: bytes) -> Iterator[Imported]:
     if b"<PubmedArticleSet" not in body:
         raise ValueError("no PubmedArticleSet")
     for data in re.findall(rb"<PubmedArticle\b.*?</PubmedArticle>", body, re.DOTALL):
-        yield from contained(partial(imports.of_element, data, imports.pubmed_work), "PubMed")
+        yield from contained(imports.pubmed_work, data, "PubMed")
 
 
 def _datacite(body: bytes) -> Iterator[Imported]:
     data = json.loads(body)["data"]
     for item in data if isinstance(data, list) else [data]:
-        yield from contained(partial(_datacite_work, item["attributes"]), "DataCite")
+        yield from contained(_datacite_work, item["attributes"], "DataCite")
 
 
 def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
@@ -118,7 +117,7 @@ def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
 
 def _open_library(body: bytes) -> Iterator[Imported]:
     for item in json.loads(body)["docs"]:
-        yield from contained(partial(_books, item), "Open Library")
+        yield from contained(_books, item, "Open Library")
 
 
 def _books(item: Mapping[str, Any]) -> Iterator[Work]:
