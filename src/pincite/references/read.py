@@ -19,14 +19,7 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
 from pincite.references.catalogue import Work, arxiv_of
-from pincite.text.identifiers import (
-    doi_in,
-    doi_of_url,
-    identifiers_in,
-    pmc_of_url,
-    pmid_of_url,
-    split_authors,
-)
+from pincite.text import identifiers
 from pincite.types import Citation, Document, Span, Unchecked
 from pincite.wiki.article import listed_references, read_pages_of, references_of
 from pincite.wiki.templates import Source, known_fields
@@ -134,7 +127,7 @@ def _listed(source: Source) -> Reference:
     years = [*_YEAR.finditer(numbers.sub(lambda match: "_" * len(match[0]), source.text))]
     ends = [at for at in (at_title, years[0].start() if years else -1) if at > 0]
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
-    named = split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
+    named = identifiers.split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
     fields = {**source.fields, "title": title} | ({"date": years[0][0]} if years else {})
     known = known_fields(fields) | ({"authors": tuple(_paired(named))} if named else {})
     return Reference(Citation("", NOWHERE, source.span, text=source.text, **known))
@@ -165,9 +158,9 @@ def _of_bibliography(body: Body, reader: str) -> Iterator[Reference]:
 def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     url = next((part for part in fields.get("url", "").split("; ") if "://" in part), None)
     stated = fields.get("doi", "")
-    doi = doi_in(stated) or stated or doi_of_url(url or "") or ""
+    doi = identifiers.doi_in(stated) or stated or identifiers.doi_of_url(url or "") or ""
     of_arxiv = "arxiv" in (fields.get("database") or fields.get("archiveprefix", "")).lower()
-    named = identifiers_in(f"{url or ''} {fields.get('journal', '')}")
+    named = identifiers.identifiers_in(f"{url or ''} {fields.get('journal', '')}")
     arxiv = arxiv_of(doi) or (fields.get("number") if of_arxiv else named.get("arxiv"))
     numbers = fields.get("issn", "")  # RIS has ISBN and ISSN in one field
     is_isbn = len(re.sub(r"[^\dXx]", "", numbers)) >= 10
@@ -186,8 +179,8 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
         isbn=fields.get("isbn") or (numbers if is_isbn else None),
         issn=numbers if numbers and not is_isbn else None,
         doi=doi or None,
-        pmid=fields.get("pmid") or pmid_of_url(url or ""),
-        pmc=fields.get("pmcid") or pmc_of_url(url or ""),
+        pmid=fields.get("pmid") or identifiers.pmid_of_url(url or ""),
+        pmc=fields.get("pmcid") or identifiers.pmc_of_url(url or ""),
         arxiv=arxiv or None,
     )
     kind = _ENTRY_TYPES.get(fields.get("type", "").lower(), "document")
