@@ -188,11 +188,7 @@ def _body(record: Any, n_bytes: int) -> bytes:
 
 
 def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
-    """Read to the record's end, to find the next one.
-
-    Raises:
-        _Bomb: the record unpacks without end.
-    """
+    """Read to the record's end, to find the next one; raises _Bomb if it unpacks without end."""
     length = 0
     while part := record.raw_stream.read(_CHUNK):
         length += len(part)

@@ -282,7 +282,7 @@ def _records(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
-    """Read a CSV file in any encoding."""
+    """Read a CSV file in any encoding, without empty cells and rows; names become lower case."""
     if (size := path.stat().st_size) > limits.max_bytes:
         yield 0, too_large("", size, limits.max_bytes).detail
         return
@@ -292,23 +292,8 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
-    for line, row in _csv_rows(text):
-        if isinstance(row, str):
-            yield line, row
-            continue
-        record = {("text" if name == "abstract" else name): cell for name, cell in row.items()}
-        if "text" in record and "file" not in record:
-            pmid, doi = record.get("pmid", "").strip(), doi_in(record.get("doi", ""))
-            own = pubmed_address(pmid) if pmid.isdecimal() else doi and doi_address(doi)
-            record.setdefault("url", own or f"{path.resolve().as_uri()}#{line}")
-        yield line, record
-
-
-def _csv_rows(text: str) -> Iterator[Row]:
-    """Read a table with names in lower case; drops empty cells and rows."""
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
-    opened = io.StringIO(text, newline="")
-    rows = csv.DictReader(opened, restval="", delimiter=separator)
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=separator)
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
         if set(names).isdisjoint(_CSV_FIELDS):
@@ -317,11 +302,24 @@ def _csv_rows(text: str) -> Iterator[Row]:
         for cells in rows:
             if surplus := cells.pop(None, []):
                 n_cells = len(names) + len(surplus)
-                yield rows.reader.line_num, f"{n_cells} cells; the header names {len(names)}"
-            elif record := {name: cell for name, cell in cells.items() if name and cell.strip()}:
-                yield rows.reader.line_num, record
+                yield rows.line_num, f"{n_cells} cells; the header names {len(names)}"
+            elif row := {name: cell for name, cell in cells.items() if name and cell.strip()}:
+                yield (
+                    rows.line_num,
+                    _with_address(row, f"{path.resolve().as_uri()}#{rows.line_num}"),
+                )
     except csv.Error as error:
-        yield rows.reader.line_num, str(error)
+        yield rows.line_num, str(error)
+
+
+def _with_address(row: dict[str, str], otherwise: str) -> dict[str, str]:
+    """A row whose text, or abstract, has an address: that of its PMID or DOI if none is stated."""
+    row = {("text" if name == "abstract" else name): cell for name, cell in row.items()}
+    if "text" in row and "file" not in row:
+        pmid, doi = row.get("pmid", "").strip(), doi_in(row.get("doi", ""))
+        own = pubmed_address(pmid) if pmid.isdecimal() else doi and doi_address(doi)
+        row.setdefault("url", own or otherwise)
+    return row
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -336,11 +334,7 @@ def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], line: int) -> Entry:
-    """Parse a row.
-
-    Raises:
-        ValueError: the row is invalid.
-    """
+    """Parse a row; raises ValueError if it is invalid."""
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
     if status and not (status.isascii() and status.isdigit()):
         raise ValueError(f"status {status!r} is not a number")
@@ -447,11 +441,7 @@ class Collection:
     limits: Limits = DEFAULT_LIMITS
 
     def read(self, piece: Piece) -> Iterator[Found]:
-        """Yield the documents of a piece.
-
-        Raises:
-            InputError: the file cannot be opened.
-        """
+        """Yield the documents of a piece; raises InputError if its file cannot be opened."""
         if piece.rows is not None:
             yield from self._read_rows(piece, piece.rows)
         elif piece.entries:
@@ -509,12 +499,8 @@ def collected(
 ) -> Collection:
     """List the files to read, and apply the manifests among them.
 
-    `called` maps the manifests' file names to files stored under other names.
-
-    Numbered files come in numeric order; all others in the order of `files`.
-
-    Raises:
-        InputError: a path does not exist.
+    `called` maps the manifests' file names to files stored under other names. Numbered files come
+    in numeric order; all others in the order of `files`, which raises InputError.
     """
     links = list[Path]()
     found = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
@@ -550,10 +536,8 @@ def files(
     """Walk files in a fixed order; folders recursively, without hidden files and corpora.
 
     Links that leave their folder are skipped and passed to `on_outside`, since a downloaded folder
-    must not pull private files into a corpus. Unreadable folders are passed to `on_error`.
-
-    Raises:
-        InputError: a path does not exist.
+    must not pull private files into a corpus. Unreadable folders are passed to `on_error`. Raises
+    InputError for a path that does not exist.
     """
     for path in paths:
         if path.is_file():
@@ -775,11 +759,7 @@ class Sources:
 
 
 def open_sources(*paths: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
-    """Open stored pages: folders of them, or files; reads addresses, not texts.
-
-    Raises:
-        InputError: a path does not exist, or cannot be read.
-    """
+    """Open folders or files of stored pages; raises InputError for a path that cannot be read."""
     for path in paths:
         if not path.exists():
             raise InputError(

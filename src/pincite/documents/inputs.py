@@ -61,11 +61,8 @@ def local(
 ) -> Inputs:
     """Return paths unchanged, and for each address an up-to-date copy below `folder`.
 
-    `progress` is called with the number of files copied.
-
-    Raises:
-        ConfigError: No installed package opens such addresses.
-        InputError: Nothing is there, it may not be read, or a name leads outside the folder.
+    `progress` is called with the number of files copied. Raises ConfigError if no installed package
+    opens such addresses, InputError if nothing can be read or a name leads outside the folder.
     """
     found = Inputs([], {})
     for address in map(str, given):
@@ -88,9 +85,7 @@ def is_address(place: Path | str) -> bool:
 def send(file: Path, address: str) -> None:
     """Copy a file to an address: `hf://datasets/OWNER/NAME/kb.zip`, `s3://bucket/kb.zip`.
 
-    Raises:
-        ConfigError: No installed package opens such addresses, or it contains a password.
-        InputError: It cannot be written.
+    Raises ConfigError if no installed package opens it, InputError if it cannot be written.
     """
     store, root = _store(address)
     try:

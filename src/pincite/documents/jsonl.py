@@ -105,11 +105,8 @@ def read_rows(
 ) -> Iterator[T]:
     """Yield what `parse` makes of each line of a file, plain or .gz, in order.
 
-    A line is bad if `parse` cannot read it. `on_bad` is called with the error of each bad line,
-    which is skipped; None raises it.
-
-    Raises:
-        InputError: names the file, the line, what is wrong, and what is `expected`.
+    A line is bad if `parse` cannot read it. `on_bad` is called with an InputError for each bad
+    line, which is skipped; None raises it. It names the line, and what is wrong and `expected`.
     """
     with usable(path):
         for line in lines(path):

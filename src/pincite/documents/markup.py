@@ -100,9 +100,7 @@ def parsed_xml(data: bytes) -> Any:
 def parsed(data: bytes) -> Any:
     """Parse a record, without namespaces, comments and processing instructions.
 
-    Raises:
-        Broken: it is not well-formed, has too many tags, or exceeds libxml2's limits of depth
-            and text size.
+    Raises Broken if it is not well-formed, has too many tags, or exceeds libxml2's limits.
     """
     if (n_tags := data.count(b"<")) > MAX_TAGS:
         raise Broken(f"it has {n_tags:,} tags; the limit is {MAX_TAGS:,}")
@@ -149,10 +147,8 @@ def root_of(head: bytes) -> str:
 def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
     """Yield the elements with these names in order, including broken ones and file errors.
 
-    The elements must not nest. `source` is a file, gzipped or not, or uncompressed bytes.
-
-    Raises:
-        OSError: the file cannot be opened.
+    The elements must not nest. `source` is a file, gzipped or not, or uncompressed bytes. Raises
+    OSError if the file cannot be opened.
     """
     head = source[:FIRST_BYTES] if isinstance(source, bytes) else head_of(source)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:

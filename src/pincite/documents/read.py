@@ -87,10 +87,8 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
     """Yield the documents of a file: one page, or those of an archive or collection in order.
 
     A single page's address is the one that it states for itself, else its `file:` URI. A file with
-    thousands of consecutive broken records is given up.
-
-    Raises:
-        InputError: the path is not a readable file.
+    thousands of consecutive broken records is given up. Raises InputError if it is not a readable
+    file.
     """
     if not path.is_file():
         fault = "is a folder" if path.is_dir() else "does not exist"

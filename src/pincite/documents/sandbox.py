@@ -42,11 +42,9 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 def read(reader: str, body: Body) -> list[Found]:
-    """Read a body with `reader`, a name known to `read_here`, in a worker.
+    """Read a body with `reader`, a name known to `read_here`, in a worker; Ctrl-C ends that.
 
-    Raises:
-        ImportError: a library that the reader needs is missing.
-        KeyboardInterrupt: the worker is ended.
+    Raises ImportError if a library that the reader needs is missing.
     """
     reply = _POOL.request(reader, [body])
     if "found" in reply:

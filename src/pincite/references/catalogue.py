@@ -151,9 +151,7 @@ class Source(Protocol):
         """Return the records with an identifier of the citation, and those with a title like its.
 
         An empty list: the source has none. None: it was not asked, for lack of what it takes.
-
-        Raises:
-            FetchError: it gave no answer: it is down, or allows no more requests.
+        Raises FetchError if it gave no answer: it is down, or allows no more requests.
         """
         ...
 
@@ -319,11 +317,7 @@ class Catalogue:
     name = "catalogue"
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file.
-
-        Raises:
-            CorpusError: it is no catalogue, or cannot be opened.
-        """
+        """Open or create the file; raises CorpusError if it is no catalogue."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)

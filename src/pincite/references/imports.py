@@ -43,11 +43,7 @@ _DBLP_RECORDS = (
 
 
 def read(path: Path) -> Iterator[Imported]:
-    """Yield the records of a file.
-
-    Raises:
-        InputError: it is missing, or in none of the formats.
-    """
+    """Yield the records of a file; raises InputError if it is missing or in another format."""
     with usable(path):
         head = head_of(path)
         root = root_of(head)

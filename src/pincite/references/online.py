@@ -220,11 +220,7 @@ class Client:
         return found
 
     def _answer(self, path: str, read: Callable[[bytes], list[_T]]) -> list[_T]:
-        """Read the reply to a request; empty for a miss.
-
-        Raises:
-            FetchError: there is none, or not in the documented form.
-        """
+        """Read the reply to a request; empty for a miss. Raises FetchError for another failure."""
         url = self._base + path
         page = self._cache.get(url)
         if not page and self._down:

@@ -51,11 +51,7 @@ class Reference:
 
 
 def read(paths: Sequence[Path]) -> list[Reference]:
-    """Return the references of files, in order, each with an id of its own.
-
-    Raises:
-        InputError: a file is missing, or has no references.
-    """
+    """Return the references of files, each with its own id; raises InputError if one has none."""
     return [*_with_own_ids([reference for path in paths for reference in _read(path)])]
 
 

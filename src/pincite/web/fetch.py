@@ -95,10 +95,7 @@ class WebClient:
 
         `headers` are dropped on redirects to another origin. `check` is called with each address on
         the way, and raises if it must not be opened. `pause`: before the next request to the host.
-
-        Raises:
-            FetchingIsOff: `rules.online` is false.
-            FetchError: no reply, or no usable one; see `pincite.errors`.
+        Raises FetchError without a usable reply; FetchingIsOff unless `rules.online`.
         """
         target = self._parsed(url)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}

@@ -55,8 +55,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
     ) -> None:
         """`url` is the engine's base address; port and size limit of the `rules` are replaced.
 
-        Raises:
-            ConfigError: `url` is not a web address.
+        Raises ConfigError if it is not a web address.
         """
         try:
             target = addresses.parse_target(url, range(1, 65_536))
@@ -80,8 +79,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
     def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
         """Return at most `k` pages per query, best first; none, and a warning, if it failed.
 
-        Raises:
-            FetchingIsOff
+        Raises FetchingIsOff.
         """
         return [self._search_one(query, language)[:k] for query in queries]
 
@@ -130,11 +128,7 @@ def query_words(text: str) -> str:
 
 
 def results_of(body: bytes) -> list[WebResult]:
-    """Parse the pages in a reply, without duplicates; skips malformed results.
-
-    Raises:
-        FetchError: the reply is not in the engine's format.
-    """
+    """Parse the pages in a reply, each once; raises FetchError if it is not in SearXNG's format."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -345,11 +339,7 @@ class WebSources:
         self._lock = threading.Lock()
 
     def fetch(self, urls: Sequence[str]) -> list[Outcome]:
-        """Fetch each address, or return why it could not be checked.
-
-        Raises:
-            KeyboardInterrupt: pages fetched so far are in the cache.
-        """
+        """Fetch each address, or return why it could not be checked; caches page by page."""
         keys = list(dict.fromkeys(map(_key, urls)))
         found: dict[str, Outcome] = {}
         by_host: dict[str, list[str]] = {}
@@ -562,9 +552,5 @@ class WebPages:
         self.sources.begin()
 
     def fetch(self, urls: Sequence[str]) -> list[bool]:
-        """Prefetch pages into the cache; return whether each succeeded.
-
-        Raises:
-            KeyboardInterrupt: pages fetched so far are in the cache.
-        """
+        """Prefetch pages into the cache, one by one; return whether each succeeded."""
         return [isinstance(outcome, Fetched) for outcome in self.sources.fetch(urls)]

@@ -225,9 +225,8 @@ def article_of(page: Page) -> Article:
 def fetch_page(api: ActionApi, address: ArticleAddress) -> Page:
     """Fetch the article at an address.
 
-    Raises:
-        WikiError: there is no article; the message lists similar titles, or a disambiguation's.
-        FetchError: there was no reply.
+    Raises WikiError if there is none, with similar titles or those of a disambiguation page, and
+    FetchError if there was no reply.
     """
     if address.revision_id:  # a revision is meant literally; a title or id may redirect
         named: dict[str, object] = {"revids": address.revision_id}

@@ -84,10 +84,8 @@ def read_articles(
 
     A dump (plain, .bz2, .gz) gives the page `title`, or every article that is not a redirect;
     wikitext and HTML give one article. `title` and `language` override what the page or file name
-    states. For `otherwise` see `parse_page`.
-
-    Raises:
-        InputError: the file or title does not exist, or nothing in the file can be read.
+    states. For `otherwise` see `parse_page`. Raises InputError if the file or title does not exist,
+    or nothing in the file can be read.
     """
     for page in read_pages_of(path, title):
         yield parse_page(replace(page, language=language) if language else page, otherwise)
