@@ -45,7 +45,7 @@ def lacking_one(claim: str, text: str) -> str | None:
     """Return the text without the sentence that alone has most of the claim, if it has LEAST."""
     terms = words.weighted_terms(claim)
     spans = [span for span, _ in units_of(text, "en")]
-    stated = [set(words.stated_terms(terms, span.of(text))) for span in spans]
+    stated = [words.stated_terms(terms, span.of(text)) for span in spans]
     alone = [
         sum(terms[t] for t in own - set().union(*stated[:i], *stated[i + 1 :]))
         for i, own in enumerate(stated)

@@ -29,6 +29,13 @@ def test_best_sentence_prefers_figures_and_names() -> None:
     assert found.of(passage) == "In 1911 Holm's work was done."
 
 
+@given(st.text(alphabet="abc ABC.19", max_size=60))
+def test_terms_are_weighted_in_the_order_of_the_claim(claim: str) -> None:
+    terms = words.weighted_terms(claim)
+    assert [t for t in terms if isinstance(t, str)] == [*dict.fromkeys(words.content_words(claim))]
+    assert words.stated_terms(terms, f"{claim} Then rain fell.") == terms.keys()
+
+
 def quote(claim: str, passage: str) -> str:
     found = words.best_quote(claim, passage)
     return found.of(passage) if found else ""

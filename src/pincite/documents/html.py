@@ -25,7 +25,7 @@ from pincite.documents.body import Body
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
 from pincite.documents.outcome import Signs
 from pincite.documents.text import cleaned, code_of, decoded, one_line
-from pincite.text import list_of, pattern
+from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.dates import iso_date
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import doi_in
@@ -33,13 +33,14 @@ from pincite.text.sentences import n_words
 from pincite.text.tables import cells_of
 from pincite.types import COPY_OF, HEADLINE, WEBSITE, Document, Reason, Unchecked
 
-_INVISIBLE_TAGS = frozenset(list_of(__name__, "invisible_tags"))
-_INLINE_TAGS = frozenset(list_of(__name__, "inline_tags"))
+_WORDS = word_lists(__file__, "words")
+_INVISIBLE_TAGS, _INLINE_TAGS = _WORDS["invisible_tags"], _WORDS["inline_tags"]
 _CELL_TAGS = frozenset({"td", "th"})
-_HIDDEN = pattern(__name__, "hidden", re.IGNORECASE)
+_P = patterns(__file__, "html")
+_HIDDEN = _P["hidden"]
 _COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")
 _WHITE = re.compile(r"white|#fff(fff)?|rgba?\(255,255,255(,1(\.0*)?)?\)|hsl\(.*,100%\)")
-_PAYWALL_NAME = pattern(__name__, "paywall_name", re.IGNORECASE)
+_PAYWALL_NAME = _P["paywall_name"]
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 AFTER_NAME = 120  # characters: more than eight words
 TEASER_WORDS = 40  # of another story, below its headline
@@ -52,7 +53,7 @@ _SPACES = re.compile(r"\s+")
 # Containers of a piece of text, in order of precedence.
 _PARTS = ("comments", "h1", "a")
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
-_COMMENTS = pattern(__name__, "comments", re.IGNORECASE)
+_COMMENTS = _P["comments"]
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
@@ -617,17 +618,17 @@ EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 # Names with colons, in lower case. Those of libraries and journals come first: catalogues fill them
 # in, while `author` often comes from a template.
 AUTHOR_METAS = ("citation_author", "dc:creator", "dcterms:creator")
-DATE_METAS = list_of(__name__, "date_metas")
+DATE_METAS = tables_beside(__file__)["words"]["date_metas"].split()
 # schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
 _UNSPECIFIC = ("WebPage", "CreativeWork", "Article", "Organization")
-_INTRODUCED = pattern(__name__, "introduced")
-_NOT_A_PERSON = pattern(__name__, "not_a_person", re.IGNORECASE)
+_INTRODUCED = _P["introduced"]
+_NOT_A_PERSON = _P["not_a_person"]
 _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
 _SEPARATOR = re.compile(r"\s*(?:\||::)\s*|\s+[-–—·•«»]\s+|:\s+")  # in the title of a page
-_OPINION_SECTIONS = frozenset(list_of(__name__, "opinion_sections"))
+_OPINION_SECTIONS = _WORDS["opinion_sections"]
 MIN_SITE_LETTERS = 3  # "bbc"; shorter labels of a host are no names
 MAX_AUTHOR_CHARS = 80  # longer values are sentences: "Jane Doe is a reporter who …"
 MAX_UPDATES = 2_000  # of a live blog

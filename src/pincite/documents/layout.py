@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pincite.documents.tables import MAX_CELL_CHARS, Cell, Grid, lines_of
 from pincite.documents.text import cleaned, joined
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.tables import cells_of
 
 
@@ -565,7 +565,7 @@ PAGE_BREAK = "\f"
 # Match from word starts only, without backtracking: a word of 100,000 letters took 8 s otherwise.
 _HYPHEN = re.compile(f"(?<!\\w)(\\w++)[-\u2010\xad]\n({PAGE_BREAK}?)(?=(\\w+))")
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,3}$")
-_CAPTION = pattern(__name__, "caption", re.IGNORECASE)
+_CAPTION = patterns(__file__, "layout")["caption"]
 
 
 class Paragraph(NamedTuple):

@@ -22,7 +22,7 @@ from lxml import html as lxml_html
 
 from pincite.documents.body import FIRST_BYTES, Limits, head_of, too_large
 from pincite.documents.text import codec_of, one_line
-from pincite.text import entry, pattern
+from pincite.text import patterns, tables_beside
 from pincite.types import Reason
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
@@ -356,10 +356,10 @@ _WRITTEN: dict[str, Callable[[list[str]], str]] = {
 
 CANONICAL = "//link[contains(concat(' ', @rel, ' '), ' canonical ')]/@href"
 OG_URL = "//meta[@property='og:url']/@content"
-_SAVED_FROM = pattern(__name__, "saved_from")
+_SAVED_FROM = patterns(__file__, "markup")["saved_from"]
 # Comments around what the Wayback Machine inserts, whatever its ids are.
 _WAYBACK_INSERT = ("<!-- BEGIN WAYBACK TOOLBAR INSERT -->", "<!-- END WAYBACK TOOLBAR INSERT -->")
-_ARCHIVE_BARS: str = entry(__name__, "archive_bars")
+_ARCHIVE_BARS: str = tables_beside(__file__)["xpaths"]["archive_bars"]
 _STRUCK_OUT = "//body//*[self::del or self::s or self::strike]"  # withdrawn by the author
 _META_CHARSET = re.compile(
     rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",

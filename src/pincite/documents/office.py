@@ -26,7 +26,7 @@ from pincite.documents.html import drop_camouflaged, read_html, visible_text
 from pincite.documents.markup import declared_charset, parse_page, parsed_xml
 from pincite.documents.tables import Cell, of_sheet
 from pincite.documents.text import cleaned, decoded, document_of, joined, one_line
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
@@ -335,7 +335,8 @@ def _cell_text(value: object) -> str:
 # ── RTF ──────────────────────────────────────────────────────────────────────────────────────────
 
 _PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
-_NOT_SHOWN = pattern(__name__, "not_shown")
+_P = patterns(__file__, "office")
+_NOT_SHOWN = _P["not_shown"]
 _FIELD = r"\{{\\{} ((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
 _HEAD = re.compile(r"\\(?:ansicpg\d{3,5}|(?:mac|pca|pc)(?![a-z]))")
 _CODE_PAGES = {r"\mac": "mac_roman", r"\pca": "cp850", r"\pc": "cp437"}
@@ -367,7 +368,7 @@ def _plain(group: str, head: str) -> str:
 # ── EPUB ─────────────────────────────────────────────────────────────────────────────────────────
 
 # XHTML closes empty elements in their tag; in HTML, <title/> would begin a title without an end.
-_CLOSED = pattern(__name__, "closed")
+_CLOSED = _P["closed"]
 _MARKS = (  # of notes and pages
     "//*[contains(@*[name()='epub:type'], 'noteref') or @role='doc-noteref']"
     " | //sup[a[@href]] | //a[@href][sup and not(text()[normalize-space()])]"

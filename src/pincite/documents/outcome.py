@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.hosts import is_front, original_of
 from pincite.text.sentences import n_words, sentences
 from pincite.types import Reason, Unchecked, sigmoid
@@ -50,7 +50,8 @@ REASONS = {
     "front": (Reason.FRONT_PAGE, "the copy is the site's front page"),
 }
 # An address of search results or of a topic: its page is supposed to be a list.
-_LISTING_PLACE = pattern(__name__, "listing_place", re.IGNORECASE)
+_P = patterns(__file__, "outcome")
+_LISTING_PLACE = _P["listing_place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ _MENTIONS = (  # the first and last: a list of references may link it a thousand
     "[position() <= 100 or position() > last() - 100]"
     f"/ancestor-or-self::*[{_BLOCK}][1][not(self::h1)]"
 )
-_ARTICLE = pattern(__name__, "article")
+_ARTICLE = _P["article"]
 MENTION_CHARS = 1_000
 COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
 

@@ -21,7 +21,7 @@ from pincite.documents.markup import Broken, flat, line_of, parsed, records, roo
 from pincite.documents.tables import Cell
 from pincite.documents.text import cleaned, code_of, one_line
 from pincite.retrieval.filters import SEPARATOR
-from pincite.text import entry, list_of, pattern
+from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.dates import first_date, iso_date, stated_date
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import Document, Reason, Unchecked
@@ -124,8 +124,8 @@ _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other_abstracts` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
-PUBMED_STATUS: Mapping[str, str] = entry(__name__, "pubmed_status")
-_ARTICLE: dict[str, str] = entry(__name__, "article")
+PUBMED_STATUS: Mapping[str, str] = tables_beside(__file__)["pubmed_status"]
+_ARTICLE: dict[str, str] = tables_beside(__file__)["pubmed_article"]
 
 
 def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
@@ -282,19 +282,19 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_OTHER_DATES = pattern(__name__, "other_dates", re.IGNORECASE)
+_OTHER_DATES = patterns(__file__, "papers")["other_dates"]
 # Fields of works that the article reviews or cites are excluded.
 _NOT_OWN = "ancestor::product|ancestor::related-article|ancestor::related-object"
 _FRONT = {
     name: " | ".join(f".//{tag}[not({_NOT_OWN})]" for tag in tags.split())
-    for name, tags in entry(__name__, "front").items()
+    for name, tags in tables_beside(__file__)["jats_front"].items()
 }
 _CONTRIBUTORS: Any = etree.XPath(
     ".//contrib[not(@contrib-type) or @contrib-type='author']"
     "[not(ancestor::collab or ancestor::contrib)]"
 )
-_TYPES: Mapping[str, str] = entry(__name__, "types")
-_JATS_STATUS: Mapping[str, str] = entry(__name__, "jats_status")
+_TYPES: Mapping[str, str] = tables_beside(__file__)["jats_types"]
+_JATS_STATUS: Mapping[str, str] = tables_beside(__file__)["jats_status"]
 
 
 def read_jats(body: Body) -> Document | Unchecked:
@@ -416,9 +416,9 @@ def _jats_date(element: Any) -> str:
 
 # ── JATS: the text ───────────────────────────────────────────────────────────────────────────────
 
-_BESIDE = frozenset(list_of(__name__, "beside"))
-_UNREAD = frozenset(list_of(__name__, "unread"))
-_LABELLED = frozenset(list_of(__name__, "labelled"))
+_BESIDE, _UNREAD, _LABELLED = (
+    word_lists(__file__, "elements")[name] for name in ("beside", "unread", "labelled")
+)
 
 
 def _abstracts(front: Any) -> Iterator[str]:

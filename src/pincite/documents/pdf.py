@@ -21,12 +21,12 @@ from pincite.documents import layout
 from pincite.documents.body import Body
 from pincite.documents.layout import Line, Lines, Rule
 from pincite.documents.text import document_of, one_line
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
 from pincite.types import Document, Reason, Unchecked
 
 # Default titles of word processors.
-_NO_TITLE = pattern(__name__, "no_title", re.IGNORECASE)
+_NO_TITLE = patterns(__file__, "pdf")["no_title"]
 
 # A scan may have a stamp or a title in its text layer, and margins that were cut away.
 FEW_WORDS, COVERED = 20, 0.5

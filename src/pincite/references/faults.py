@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from pincite.references.matching import Likeness, titles
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.dates import stated_date
 from pincite.text.identifiers import doi_in, isbn13
 from pincite.types import Article, Citation, Claim, Fault, FaultKind
@@ -32,12 +32,10 @@ DAYS_AHEAD = timedelta(days=92)  # and the day of an issue of the next quarter
 ZONES = timedelta(days=1)  # between time zones
 
 _DOI = re.compile(r"10\.(\d+)((?:\.\d+)*)/\S")
-_ARXIV = pattern(__name__, "arxiv", re.I)
+_P = patterns(__file__, "faults")
 _ORCID = re.compile(r"\borcid\.org/(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.I)
 _PAGES = re.compile(r"(?<![\w-])(\d{2,6})(\s*[-–—]\s*)(\d{2,6})(?![\w-])")
 _SINCE = re.compile(r"\b(\d{3,4})\b(?!\s*(?:BC|BCE))", re.I)
-# What chatbots leave in links and in text that is copied from them.
-_TRACES = pattern(__name__, "traces", re.IGNORECASE)
 # A value made only of words for what belongs there: "Author Name", "Title of the Article".
 _FOR_FIELDS = frozenset(
     "article author authors book chapter date firstname journal lastname name names newspaper "
@@ -140,7 +138,7 @@ def _is_orcid(text: str) -> bool:
 
 
 def _is_arxiv(text: str, today: date) -> bool:
-    match = _ARXIV.fullmatch(text.partition(" ")[0])
+    match = _P["arxiv"].fullmatch(text.partition(" ")[0])
     if match is None:
         return False
     year, month = int(match[1] or match[5]), int(match[2] or match[6])
@@ -216,7 +214,7 @@ def _of_pages(pages: str) -> Iterator[Fault]:
 def _left_over(citation: Citation, source: str) -> Iterator[Fault]:
     addresses = (citation.url or "", citation.archive_url or "")
     for text in (*addresses, source, citation.text):
-        if match := _TRACES.search(text):
+        if match := _P["traces"].search(text):
             yield Fault(FaultKind.CHATBOT, match[0])
             break
     for value in (citation.title or "", citation.publisher or "", *citation.authors):
@@ -233,7 +231,7 @@ def traces(source: str) -> tuple[str, ...]:
     >>> traces("It opened.[cite: 3] It closed.[cite: 3]")
     ('[cite: 3]',)
     """
-    return tuple(dict.fromkeys(match[0] for match in _TRACES.finditer(source)))
+    return tuple(dict.fromkeys(match[0] for match in _P["traces"].finditer(source)))
 
 
 def _is_placeholder(value: str) -> bool:

@@ -23,7 +23,7 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import catalogue
 from pincite.references.catalogue import NOTICE, Imported, Notice, NoticeKind, Work, about, arxiv_of
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.dates import iso_date, stated_date
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
 from pincite.types import Unchecked
@@ -31,7 +31,7 @@ from pincite.types import Unchecked
 # What reading a record raises if it is not as documented.
 MALFORMED = (Broken, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 # How publishers mark the titles of works; a notice has a title of its own, "Retraction of: …".
-_MARK = pattern(__name__, "mark", re.IGNORECASE)
+_MARK = patterns(__file__, "imports")["mark"]
 MOST_JSON = 500_000_000  # characters of a file that is one value; Crossref's have 30 million
 _PREPRINT = frozenset(("posted-content", "preprint", "Preprint"))
 _NOTICE_TYPES = frozenset(("erratum", "retraction"))  # of OpenAlex

@@ -12,15 +12,17 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
 
-from pincite.text import entry, list_of, pattern
+from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.identifiers import ET_AL, NAME_PARTICLES
 
 NEAR_FROM = 0.7  # share of words in common: "near" titles differ in one word of four or less
 _MARKUP = re.compile(r"<[^<>]{1,40}>|\\[a-zA-Z]+\s*|[{}$\\^_]")
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th",
                           "ı": "i", "&": " and "})  # fmt: skip
-_AMERICAN = [(re.compile(ending), form) for ending, form in entry(__name__, "american")]
-_BREAK = pattern(__name__, "break")
+_AMERICAN = [
+    (re.compile(ending), form) for ending, form in tables_beside(__file__)["american"].items()
+]
+_BREAK = patterns(__file__, "matching")["break"]
 _CUT = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 # "I.—On trams": the number of a paper in its journal, if only one of two titles has it.
 _NUMBERED = re.compile(r"\s*(?:[IVXLC]+|\d{1,3})(?:[.)]\s*[–—-]?|\s*[–—])\s*(?=[^\W\d])")
@@ -197,9 +199,9 @@ def authors(cited: Sequence[str], known: Sequence[str], *, more: bool = False) -
 # ── Venues ───────────────────────────────────────────────────────────────────────────────────────
 
 _STOP = frozenset("the of on in for and a an de la et und der die du des le acm ieee cvf".split())
-_KINDS = frozenset(list_of(__name__, "kinds"))
+_KINDS = word_lists(__file__, "words")["kinds"]
 _ACRONYM = re.compile(r"[A-Z][A-Za-z]{0,3}[A-Z][A-Za-z]{0,9}\Z|[A-Z]{2,10}\Z")
-PREPRINTS = frozenset(list_of(__name__, "preprints"))
+PREPRINTS = word_lists(__file__, "words")["preprints"]
 # What follows a section's letter only describes it.
 _SECTION = re.compile(r"[\s.,(-]{0,5}\b(?:Se(?:r|ries|ct|ction)|Part|Pt)\b\.?\s*([A-Z]|[IVX]+)\b.*")
 _COUNTRY = re.compile(r",?\sU\.?\s?S\.?(?:\s?A\.?)?\Z")

@@ -23,7 +23,7 @@ from pincite.references import catalogue, imports
 from pincite.references.catalogue import Imported, Lookup, Notice, NoticeKind, Work
 from pincite.references.imports import contained
 from pincite.settings import ReferencesSettings, WebSettings
-from pincite.text import entry
+from pincite.text import tables_beside
 from pincite.text.dates import stated_date
 from pincite.text.hosts import original_of, snapshot_at
 from pincite.text.identifiers import doi_of
@@ -155,7 +155,9 @@ _READ: Mapping[str, Callable[[bytes], Iterable[Imported]]] = {
     "OpenAlex": _openalex,
     "Wayback Machine": _wayback,
 }
-SERVICES = tuple(Service(read=_READ[row["name"]], **row) for row in entry(__name__, "services"))
+SERVICES = tuple(
+    Service(read=_READ[row["name"]], **row) for row in tables_beside(__file__)["services"]
+)
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────────────────────────

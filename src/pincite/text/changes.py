@@ -12,9 +12,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from pincite.text import LEXICON, pattern
+from pincite.text import LEXICON, patterns
 from pincite.text import words as wording
-from pincite.text.figures import ONES, ORDINALS, TENS, fold
+from pincite.text.figures import ONES, ORDINALS, fold
 from pincite.text.finite import finite_verb, lemmas
 from pincite.text.quantities import Value, hedged, values, with_hedge
 from pincite.text.sentences import windows
@@ -40,15 +40,12 @@ _WORDS = "|".join(sorted(_UP | _DOWN | {"up", "down", "lost"}))
 _TURN = rf"(?<!\bmade )(?<!\bmake )\b(?P<turn>{_WORDS})\b"
 _TURNING = re.compile(rf"{_TURN}|\bwent\b", re.IGNORECASE)
 _HEDGE_WORDS = r"(?:(?:just|only|about|around|some|nearly|almost|over|under|more than) ){0,2}"
-_BY = pattern(__name__, "by", re.IGNORECASE, TURN=_TURN, HEDGE_WORDS=_HEDGE_WORDS)
-_BY_OBJECT = pattern(__name__, "by_object", re.IGNORECASE, TURN=_TURN, HEDGE_WORDS=_HEDGE_WORDS)
 _LONGEST_BY, _LONGEST_BY_OBJECT = 60, 90  # characters
 _MORE = re.compile(r"\s(?P<turn>more|higher|greater|larger|fewer|less|lower|smaller)\b")
 _THAN = re.compile(r"[^.,;]{0,60}?\bthan\b")
 _THEN = re.compile(r"[^.;:]{0,30}\b(?:(?:1\d|20)\d\d|earlier|before|previous\w*|last)\b")
 _LARGER = "more|higher|greater|larger|bigger|longer|taller|older|wider|heavier|deeper|dearer"
 _SMALLER = "fewer|less|lower|smaller|shorter|younger|narrower|lighter|cheaper"
-_THAN_OTHER = pattern(__name__, "than_other", re.IGNORECASE, LARGER=_LARGER, SMALLER=_SMALLER)
 _CARRIED = re.compile(r"\b(?:put|brought|built|gone|went|come|came)\b(?=[^.,;]*\Z)")
 _WHOLE = frozenset(wording.roots("whole rest other others average"))
 # "From 40 to 80".
@@ -57,11 +54,19 @@ _TO = re.compile(rf"[^.;:]{{0,40}}\bto {_HEDGE_WORDS}\Z")
 _LONGEST_FROM = 24  # characters
 # Between two values of one sentence, of which the second is of an earlier time or another thing.
 _FROM_BEFORE = r"(?:up|down|(?:rise|fall|increase|drop)\b[^.;:]{0,20})"
-_BESIDE = pattern(__name__, "beside", FROM_BEFORE=_FROM_BEFORE, HEDGE_WORDS=_HEDGE_WORDS)
+_P = patterns(
+    __file__,
+    "changes",
+    turn=_TURN,
+    hedge_words=_HEDGE_WORDS,
+    from_before=_FROM_BEFORE,
+    larger=_LARGER,
+    smaller=_SMALLER,
+    ordinal="|".join(ORDINALS[1:]),
+)
 _NEXT = re.compile(r",? and (?=(?:about |some )?[£$€]?\d)")
 _PER = re.compile(r"\b(?:per|every|each) \Z")
 _LONGEST_PER = 8  # characters
-_AGO = pattern(__name__, "ago", re.IGNORECASE, WORDS=[*ONES, *TENS])
 _OF_OTHER = re.compile(r"\b(?:in|for|across|of|among|at|the|an?) ", re.IGNORECASE)
 _MOST_NEW = 4  # words that name another thing: "the rest of the region"
 # Words for any value: a text that adds no others goes on from the one before.
@@ -71,7 +76,6 @@ LEVEL_WORDS = frozenset(
         "stand stood come came reached amounted year earlier before previous previously"
     )
 )
-_MAJORITY = pattern(__name__, "majority", re.IGNORECASE)
 _OF = " of "  # between a share and its whole
 _HEAD = 2  # words of a whole that may be its noun
 _LONGEST_WHOLE = 60  # characters
@@ -218,7 +222,7 @@ def _by_amount(value: Value, text: str) -> Change | None:
     start, end = value.span
     if value.measure in _NO_CHANGE or value.weak:
         return None
-    if before := _BY.search(text, max(0, start - _LONGEST_BY), start):
+    if before := _P["by"].search(text, max(0, start - _LONGEST_BY), start):
         turn = before["turn"].lower()
         is_change = before["by"] or value.measure == "share" or turn in _COUNTED
         return _amount(value, turn, Span(before.start(), end), text) if is_change else None
@@ -228,7 +232,7 @@ def _by_amount(value: Value, text: str) -> Change | None:
             return None  # more than another has, not than before
         is_change = than or value.measure or turn in _AMOUNTS
         return _amount(value, turn, Span(start, behind.end()), text) if is_change else None
-    by = _BY_OBJECT.search(text, max(0, start - _LONGEST_BY_OBJECT), start)
+    by = _P["by_object"].search(text, max(0, start - _LONGEST_BY_OBJECT), start)
     if by is None or is_participle(by["object"].split()[-1]):
         return None  # "rose, helped by 20 visitors"
     change = _amount(value, by["turn"].lower(), Span(by.start("by"), end), text)
@@ -262,7 +266,7 @@ def turn_alone(text: str) -> Change | None:
     >>> turn_alone("Visits fell in 2024.").high < 0, turn_alone("Visits rose, then fell.")
     (True, None)
     """
-    for match in _THAN_OTHER.finditer(text):
+    for match in _P["than_other"].finditer(text):
         if compared := _than_other(match):
             return compared
     # "It lost the election" is no fall: these need a number.
@@ -281,7 +285,7 @@ def _than_other(match: re.Match[str]) -> Change | None:
         return None  # "more than 500"
     if any(rank.span.overlaps(span) for rank in ranks(text)):
         return None  # "nowhere is it higher than here"
-    is_earlier = known or _AGO.search(other)
+    is_earlier = known or _P["ago"].search(other)
     end = match.start("what") if match["than"] else span.end
     change = _direction(
         Span(span.start, end), match[0].strip(), is_rise=bool(match["up"] or match["above"])
@@ -358,7 +362,7 @@ def side_by_side(text: str) -> tuple[Change, ...]:
     text, found = fold(text), list[Change]()
     first, *others = _parts(text)
     about, known = first.of(text), _levels(first, text)
-    earlier_parts = {match.end() for match in _BESIDE.finditer(text) if match["was"]}
+    earlier_parts = {match.end() for match in _P["beside"].finditer(text) if match["was"]}
     for part in others:
         words, is_earlier = part.of(text), part.start in earlier_parts
         values_beside = _pair(known, _levels(part, text), is_earlier=is_earlier)
@@ -368,7 +372,7 @@ def side_by_side(text: str) -> tuple[Change, ...]:
         new = _new_words(part, other, text) - {*wording.roots(about)} - LEVEL_WORDS
         years, other_years = _years(about), _years(words)
         if not new:
-            if is_earlier or _AGO.search(words):
+            if is_earlier or _P["ago"].search(words):
                 found += _between(other, value, text)
             elif other_years and years != other_years:
                 is_later = bool(years) and years < other_years
@@ -385,7 +389,7 @@ def side_by_side(text: str) -> tuple[Change, ...]:
 def _parts(text: str) -> list[Span]:
     """Cut one or two sentences where another value of the same may be set beside the first."""
     cuts = [Span(span.start, span.start) for span in wording.sentences_of(text)[1:]]
-    cuts += [Span(*m.span()) for m in _BESIDE.finditer(text)]
+    cuts += [Span(*m.span()) for m in _P["beside"].finditer(text)]
     cuts += [Span(*m.span()) for m in _NEXT.finditer(text, cuts[0].end)] if cuts else []
     edges = [0, *(place for cut in sorted(cuts) for place in cut), len(text)]
     return [Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -393,7 +397,7 @@ def _parts(text: str) -> list[Span]:
 
 def _levels(part: Span, text: str) -> list[Value]:
     """Return the values of a part that are no dates, times ago or rates."""
-    ago = [Span(*m.span()) for m in _AGO.finditer(text)]
+    ago = [Span(*m.span()) for m in _P["ago"].finditer(text)]
     moved = (replace(v, span=v.span.moved(part.start)) for v in values(part.of(text), "en"))
     return [
         v
@@ -430,7 +434,7 @@ def _years(text: str) -> list[tuple[int, int]]:
 def _new_words(part: Span, value: Value, text: str) -> set[str]:
     """Return what a part says besides values and times, up to the comma behind its value."""
     end = text.find(", ", value.span.end, part.end)
-    words = _AGO.sub(" ", text[part.start : end if end > 0 else part.end])
+    words = _P["ago"].sub(" ", text[part.start : end if end > 0 else part.end])
     return {*wording.roots(without_values(words, *values(words, "en")))}
 
 
@@ -447,7 +451,7 @@ def shares(text: str) -> tuple[Change, ...]:
         for value in values(text, "en")
         if value.measure == "share" and not _MORE.match(text, value.span.end)
     ]
-    return (*map(_majority, _MAJORITY.finditer(text)), *stated)
+    return (*map(_majority, _P["majority"].finditer(text)), *stated)
 
 
 def _majority(match: re.Match[str]) -> Change:
@@ -481,12 +485,7 @@ _UPWARDS, _DOWNWARDS = (
     {word.removesuffix("er") for word in words.split("|")} for words in (_LARGER, _SMALLER)
 )
 _ORDINAL = "|".join(ORDINALS[1:])
-_SUPERLATIVE = pattern(__name__, "superlative", re.IGNORECASE, ORDINAL=_ORDINAL)
-_PLACED = pattern(__name__, "placed", re.IGNORECASE, ORDINAL=_ORDINAL)
-_EXCEEDED = pattern(__name__, "exceeded", re.IGNORECASE, ONES=ONES)
-_ANY_OTHER = pattern(__name__, "any_other", re.IGNORECASE)
-_OF_SEVERAL = pattern(__name__, "of_several", re.IGNORECASE)
-_LONGEST_OF_SEVERAL = 12  # characters of what `_OF_SEVERAL` matches
+_LONGEST_OF_SEVERAL = 12  # characters of what `_P["of_several"]` matches
 _LEAST_FIELD = 3  # things, of which one may be the first
 
 
@@ -512,10 +511,10 @@ def ranks(text: str) -> tuple[Rank, ...]:
     """
     text = fold(text)
     found = [
-        *(_rank(m, _place(m["nth"])) for m in _SUPERLATIVE.finditer(text) if _is_rank(m)),
-        *(Rank(Span(*m.span()), _place(m["nth"]), "") for m in _PLACED.finditer(text)),
-        *(_rank(m, 1 + _count(m["n"])) for m in _EXCEEDED.finditer(text)),
-        *(_rank(m, 1) for m in _ANY_OTHER.finditer(text)),
+        *(_rank(m, _place(m["nth"])) for m in _P["superlative"].finditer(text) if _is_rank(m)),
+        *(Rank(Span(*m.span()), _place(m["nth"]), "") for m in _P["placed"].finditer(text)),
+        *(_rank(m, 1 + _count(m["n"])) for m in _P["exceeded"].finditer(text)),
+        *(_rank(m, 1) for m in _P["any_other"].finditer(text)),
     ]
     return tuple(sorted(found, key=lambda rank: rank.span))
 
@@ -527,7 +526,7 @@ def _rank(match: re.Match[str], place: int) -> Rank:
 def _is_rank(superlative: re.Match[str]) -> bool:
     """Whether a superlative is of one thing: not "one of the largest", not "the protest"."""
     start = superlative.start()
-    if _OF_SEVERAL.search(superlative.string, max(0, start - _LONGEST_OF_SEVERAL), start):
+    if _P["of_several"].search(superlative.string, max(0, start - _LONGEST_OF_SEVERAL), start):
         return False
     order = superlative["order"]
     return not order or is_superlative(f"{order}est".lower())

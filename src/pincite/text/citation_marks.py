@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
 
@@ -21,7 +21,7 @@ _NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
 _NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
 _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
-AUTHOR_YEAR = pattern(__name__, "author_year")
+AUTHOR_YEAR = patterns(__file__, "citation_marks")["author_year"]
 _FILLER = "\ue000"  # private use: replaces a mark while sentences are split
 _LEADING_MARKS = re.compile(rf"(?:\s*{_FILLER}+[\s.]*)+")
 _WORD = re.compile(r"\w")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
-from pincite.text import LEXICON, pattern
+from pincite.text import LEXICON, patterns
 from pincite.text.figures import MONTH_NUMBERS, MONTHS, ORDINALS, TENTHS, number_in_words
 from pincite.types import Span
 
@@ -77,13 +77,11 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
 # Day first: "3.5.2024". Other separators only where it cannot be a month: "22-11-2008".
-_DAY_FIRST = pattern(__name__, "day_first")
+_P = patterns(__file__, "dates")
 _MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
 _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
 _HEAD_CHARS, _HEAD_LINES, _HEAD_WORDS = 1_000, 6, 15  # of a text's head, and of a line in it
-_FULL_DATE = pattern(__name__, "full_date")
-_ISSUED = pattern(__name__, "issued", re.IGNORECASE)
 # A date that is set off from what precedes it, and not followed by more of the sentence.
 _SET_OFF = re.compile(r"[,|·•–—(]\s*(?:[^\W\d_]+day,?\s*)?\Z|\A[^\W\d_]+day,?\s*\Z")
 _GOES_ON = re.compile(r"\W|\Z|\s*by\b", re.IGNORECASE)
@@ -115,7 +113,7 @@ def stated_date(text: str) -> str:
     """
     if numbers := _NUMBERS.search(text) or _EAST_ASIAN.search(text):
         return iso_date(numbers[1], numbers[2], numbers[3] or "")
-    if numbers := _DAY_FIRST.search(text):
+    if numbers := _P["day_first"].search(text):
         return iso_date(numbers[5], numbers[2] or numbers[4], numbers[1] or numbers[3])
     year = _YEAR.search(text)
     month = next((match for match in _MONTH.finditer(text) if _month(match[1])), None)
@@ -138,9 +136,9 @@ def date_at_head(text: str) -> str:
     for n, line in enumerate(lines[:_HEAD_LINES]):
         if len(line.split()) > _HEAD_WORDS:
             return ""
-        for match in _FULL_DATE.finditer(line):
+        for match in _P["full_date"].finditer(line):
             date, before = stated_date(match[0]), line[: match.start()]
-            is_own = not before or (n and _SET_OFF.search(before)) or _ISSUED.search(before)
+            is_own = not before or (n and _SET_OFF.search(before)) or _P["issued"].search(before)
             if len(date) >= len("2026-10") and is_own and _GOES_ON.match(line, match.end()):
                 return date
     return ""

@@ -18,7 +18,7 @@ from operator import itemgetter
 from types import ModuleType
 from typing import NamedTuple
 
-from pincite.text import LEXICON, pattern
+from pincite.text import LEXICON, patterns
 from pincite.types import Span
 
 ONES, TENS, ORDINALS, TENTHS, MONTHS = (
@@ -40,20 +40,15 @@ _NUMBER_WORDS = {
 _NOT_ASCII = re.compile(r"[ſıİ\u212a]|(?![0-9])\d")
 _LETTERS = {"ſ": "s", "ı": "i", "İ": "I", "\u212a": "K"}
 
-_NUMBER = pattern(__name__, "number", re.IGNORECASE)
+_P = patterns(
+    __file__,
+    "figures",
+    scales="|".join(SCALES),
+    digits="|".join(ONES[:9]),
+    ordinals="|".join(ORDINALS[:10]),
+)
 # "5m people" and "£5 m" are millions, "1,500 m" are metres.
 _SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, tuple("$€£¥")
-_SHORT_RANGE = pattern(__name__, "short_range")
-_WORDS = pattern(
-    __name__,
-    "words",
-    re.IGNORECASE,
-    TENS=TENS,
-    DIGITS=ONES[:9],
-    WORDS=[*ONES, *TENS],
-    SCALES=SCALES,
-    ORDINALS=ORDINALS[:10],
-)
 _MONTH = re.compile(rf"\b(?P<month>{'|'.join(MONTHS)}|[A-Z][a-z][a-z])\b")
 _ROMANS = {"I": 1, "V": 5, "X": 10}
 # Uninformative: "one of", "first of all", "a second time".
@@ -84,7 +79,7 @@ def figures(text: str) -> tuple[Figure, ...]:
     text = fold(text)
     ends = [
         Figure("year", float(match["century"] + match["end"]), Span(*match.span("end")))
-        for match in _SHORT_RANGE.finditer(text)
+        for match in _P["short_range"].finditer(text)
     ]
     in_ranges = {figure.span for figure in ends}
     numerals = [figure for figure in _numerals(text) if figure.span not in in_ranges]
@@ -146,7 +141,7 @@ def rivals(figure: Figure, claim: str, source: str) -> list[Figure]:
 
 
 def _numerals(text: str) -> Iterator[Figure]:
-    for match in _NUMBER.finditer(text):
+    for match in _P["number"].finditer(text):
         value = float(match["number"].replace(",", ""))
         scale = (match["scale"] or "").lower()
         span = Span(*match.span())
@@ -166,7 +161,7 @@ def _numerals(text: str) -> Iterator[Figure]:
 
 
 def _spelt_out(text: str) -> Iterator[Figure]:
-    for match in _WORDS.finditer(text):
+    for match in _P["words"].finditer(text):
         words = match["tens"] or match["word"] or match["ordinal"]
         value = number_in_words(words)
         if value is not None and (match["scale"] or words.lower() not in _VAGUE):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from pincite.text import pattern, syntax, words_of
+from pincite.text import patterns, syntax, words_of
 from pincite.text.words import sentences_of
 from pincite.types import Span
 
@@ -39,13 +39,10 @@ _CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
 NAME = (
     rf"(?!(?i:{'|'.join(syntax.PARTICLES)})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
 )
-_NAMED = pattern(__name__, "named", NAME=NAME)
-_KIND = r"(?P<kind>[\w-]+(?: [\w-]+){0,5})\b(?!['’])"
 _LOWER = r"(?=(?P<kind>[a-z-]+(?: [a-z-]+){0,3}))"
-_BESIDE = pattern(__name__, "beside", KIND=_KIND)
+_P = patterns(__file__, "finite", name=NAME, lower=_LOWER)
 _BEFORE = re.compile(r"(?:\A|by )[Tt]he (?P<kind>[a-z-]+(?: [a-z-]+){0,2}),? \Z")
 _THE = re.compile(rf"\b[Tt]he {_LOWER}")
-_UNNAMED = pattern(__name__, "unnamed", LOWER=_LOWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +195,9 @@ def _subjects(sentence: str, pronoun: str) -> tuple[str, ...]:
     if not (verb := finite_verb(sentence)):
         return ()
     subject = sentence[: verb.start].strip()
-    others = [m["name"] for m in _NAMED.finditer(sentence, verb.end) if not m["place"]]
-    is_name = _NAMED.fullmatch(subject) and (" " in subject or not _may_be_noun(subject.lower()))
+    others = [m["name"] for m in _P["named"].finditer(sentence, verb.end) if not m["place"]]
+    may_be_noun = " " not in subject and _may_be_noun(subject.lower())
+    is_name = _P["named"].fullmatch(subject) and not may_be_noun
     return (subject, *others) if is_name and pronoun != "They" else (subject, "")
 
 
@@ -251,20 +249,20 @@ def _goes_on(sentence: str, end: int) -> bool:
 def _introductions(sentence: str) -> Iterator[_Known]:
     """Yield names with a noun in them or beside them, and what has such a noun and no name."""
     taken = list[range]()
-    for match in _NAMED.finditer(sentence):
+    for match in _P["named"].finditer(sentence):
         words = match["name"].split(" ")
         name = f"the {match['name']}" if match["the"] else match["name"]
         if len(words) > 1:
             noun = next(filter(_may_be_noun, (words[-1].lower(), words[0].lower())), "")
             yield _Known(name, noun, frozenset())
         is_subject = not sentence[: match.start()].strip(" ,")
-        beside = _BESIDE.match(sentence, match.end())
+        beside = _P["beside"].match(sentence, match.end())
         if not beside or (beside["is"] and not is_subject):
             beside = _BEFORE.search(sentence, 0, match.start("name"))
         if beside:
             yield _Known(name, *_noun(beside["kind"]))
             taken.append(range(*beside.span()))
-    for match in _UNNAMED.finditer(sentence):
+    for match in _P["unnamed"].finditer(sentence):
         is_new = match["det"].lower() != "the"
         noun, modifiers = _noun(match["kind"])
         behind = match["kind"].partition(noun)[2].split()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pincite.text import pattern, words_of
+from pincite.text import patterns, words_of
 from pincite.text.languages import FUNCTION_WORDS, NEGATIONS
 
 _IN, _ADVERBS, _STRONG, _PREFIXES, _SCOPED = (
@@ -16,10 +16,10 @@ _IN, _ADVERBS, _STRONG, _PREFIXES, _SCOPED = (
 )
 INDICATIVE = dict(pair.split("/") for pair in words_of("german", "indirect"))
 _CLOSED = FUNCTION_WORDS["de"] | _IN | _ADVERBS
-_ARTICLE = pattern(__name__, "article")
 _WHO = frozenset("er sie es wir ich man jemand niemand".split())
 _MODAL = re.compile(r"(?:muss|müss|soll|d[aü]rf|will|woll|m[aö]g|möch)(?:t?en?)?")
-_HELPER = pattern(__name__, "helper", MODAL=_MODAL.pattern)
+_P = patterns(__file__, "german", modal=_MODAL.pattern)
+_ARTICLE, _HELPER = _P["article"], _P["helper"]
 _INFINITE = re.compile(r"[a-zäöüß]+(?:e[rl]?n|iert)|\w*ge\w+t|(?:be|ver|er|ent|zer)\w+t")
 _FINITE = re.compile(rf"(?:be|ver|er|ent|zer|miss|ge|unter|über)?(?:{'|'.join(_STRONG)})(?:en)?")
 _ENDED = re.compile(r"[a-zäöüß]{2,}(?:te?|e[rl]?n)")

@@ -14,11 +14,11 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote, urlsplit
 
-from pincite.text import list_of, pattern
+from pincite.text import patterns, tables_beside
 
-WIKIPEDIA_AND_COPIES = tuple(list_of(__name__, "wikipedia_and_copies"))
+WIKIPEDIA_AND_COPIES = tuple(tables_beside(__file__)["wikis"]["wikipedia_and_copies"].split())
 # With other wikis, which are never suggested either.
-WIKIPEDIA_AND_MIRRORS = (*WIKIPEDIA_AND_COPIES, *list_of(__name__, "other_wikis"))
+WIKIPEDIA_AND_MIRRORS = (*WIKIPEDIA_AND_COPIES, *tables_beside(__file__)["wikis"]["others"].split())
 
 
 def host_of(url: str) -> str:
@@ -52,7 +52,7 @@ def without_folder(url: str) -> str:
     return unquote(path.partition("#")[0].rpartition("/")[2]) if is_file else url
 
 
-_FRONT = pattern(__name__, "front", re.IGNORECASE)
+_P = patterns(__file__, "hosts")
 
 
 def is_front(url: str) -> bool:
@@ -65,14 +65,12 @@ def is_front(url: str) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return bool(parts.netloc) and not parts.query and _FRONT.fullmatch(parts.path) is not None
+    return bool(parts.netloc) and not parts.query and _P["front"].fullmatch(parts.path) is not None
 
 
 WAYBACK_HOSTS = ("archive.org",)  # includes subdomains
 _MOST_ARCHIVES = 3  # that contain copies of each other's copies
 _NEWEST = "2"  # as a time: the Wayback Machine resolves it to the latest copy
-_WAYBACK = pattern(__name__, "wayback", re.IGNORECASE)
-_TODAY = pattern(__name__, "today", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +112,12 @@ def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | 
     `hosts` are those of Wayback Machines, including their subdomains.
     """
     url = url.strip()
-    if (match := _WAYBACK.match(url)) and is_below(url, hosts):
+    if (match := _P["wayback"].match(url)) and is_below(url, hosts):
         base = match["base"]
         if is_below(url, WAYBACK_HOSTS):  # it redirects http to https
             base = re.sub("^http:", "https:", base, flags=re.IGNORECASE)
         return Snapshot(url, _with_scheme(match["page"]), match["time"] or "", base)
-    if match := _TODAY.match(url):
+    if match := _P["today"].match(url):
         return Snapshot(url, _with_scheme(match["page"]), re.sub(r"\D", "", match["time"]))
     return None
 

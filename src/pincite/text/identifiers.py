@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from urllib.parse import quote, unquote, urlsplit
 
-from pincite.text import pattern, words_of
+from pincite.text import patterns, words_of
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
 _DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.|www\.)?doi\.org/)?10\.[0-9]{4,9}/\S+\Z", re.I)
@@ -14,9 +14,8 @@ _DOI_IN = re.compile(r"\b10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"“”]{1,300}")
 _NEXT = re.compile(r"[,;](?=10\.[0-9]{4}|(?:doi|pmid|pmc|issn|isbn|arxiv|https?)\b)", re.IGNORECASE)
 # In publishers' URLs a DOI follows a slash or is in the query; view names may follow it.
 _DOI_IN_URL = re.compile(r"(?<=[/=])10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s?&#]{1,300}")
-_VIEW = pattern(__name__, "view", re.IGNORECASE)
+_P = patterns(__file__, "identifiers")
 _PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
-_PMID = pattern(__name__, "pmid", re.IGNORECASE)
 # Identifiers that a reference in plain text names, as written there: a wrong one is kept.
 _NAMED = {
     "isbn": re.compile(r"\bISBN(?:-1[03])?[ :]*([0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx])\b"),
@@ -78,7 +77,7 @@ def doi_of_url(url: str) -> str | None:
     if (parts.hostname or "").endswith("doi.org"):
         return doi_in(url)
     match = _DOI_IN_URL.search(unquote(f"{parts.path}?{parts.query}"))
-    return doi_in(_VIEW.sub("", match[0])) if match else None
+    return doi_in(_P["view"].sub("", match[0])) if match else None
 
 
 def doi_address(doi: str) -> str:
@@ -128,7 +127,7 @@ def pmid_of(text: str) -> str | None:
     >>> pmid_of("PMID 0123"), pmid_of("https://pubmed.ncbi.nlm.nih.gov/123/"), pmid_of("r7")
     ('123', '123', None)
     """
-    match = _PMID.match(text.strip())
+    match = _P["pmid"].match(text.strip())
     return match[1] if match else None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from pincite.text import pattern, words_of
+from pincite.text import patterns, words_of
 
 _DATA = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 FUNCTION_WORDS, NEGATIONS = (
@@ -68,7 +68,7 @@ _RUN = re.compile(
 )
 _GRAM = {"signs": 2, "alphabet": 4}
 _ARABIC_ARTICLE = re.compile(r"\Aو?(?:[بكف]?ال|لل)(?=\w{3})")  # light10, Larkey et al. 2007
-_MARKS = pattern(__name__, "marks")
+_MARKS = patterns(__file__, "languages")["marks"]
 
 
 def identify(text: str, declared: str | None = None) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 
-from pincite.text import LEXICON, pattern, syntax, words_of
+from pincite.text import LEXICON, patterns, syntax, words_of
 from pincite.text import words as wording
 from pincite.text.languages import CAPITALISED_NAMES, common
 from pincite.text.quantities import values
@@ -32,7 +32,7 @@ _NATION = {
 }
 # Countries of two words, and their form in `_NATION`.
 _OF_TWO_WORDS = {"United States": "us", "U.S.": "us", "United Kingdom": "britain"}
-_ENDINGS = pattern(__name__, "endings")
+_ENDINGS = patterns(__file__, "names")["endings"]
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
                           "þ": "th", "ı": "i"})  # fmt: skip
 # Minimum letters: of a stem that a country shares with its people ("Peru", "Peruvian"); of a name

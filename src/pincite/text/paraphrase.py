@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from pincite.text import LEXICON, antonyms, names, pattern, quantities, tables
+from pincite.text import LEXICON, antonyms, names, patterns, quantities, tables
 from pincite.text.changes import agreeing, ranks
 from pincite.text.figures import MONTHS
 from pincite.text.finite import referents_in
@@ -251,7 +251,7 @@ _RESULT = re.compile(r"\b(\d{1,4})(?: ?[-–—] ?| (?:votes )?to )(\d{1,4})\b")
 _VOTED = re.compile(r"\bvot|\bcarried\b|\bpassed\b|\bdefeated\b", re.IGNORECASE)
 _FOR = re.compile(r"[^.;]{0,60}?\b(?:for|favou?r(?:ed)?|support(?:ed)?)\b", re.IGNORECASE)
 _AGAINST = re.compile(r"(?: \w+){0,2}? (?:voted |were |was )?(?:against|opposed)\b")
-_NAMED_AGAINST = pattern(__name__, "named_against")
+_NAMED_AGAINST = patterns(__file__, "paraphrase")["named_against"]
 _REACH = 200  # characters between the votes for and the votes against
 
 

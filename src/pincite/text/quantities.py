@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from pincite.text import LEXICON, pattern, words_of
+from pincite.text import LEXICON, patterns, words_of
 from pincite.text.dates import Day, read_days
 from pincite.text.figures import (
     MONTH_NUMBERS,
@@ -167,7 +167,7 @@ def _read_dates(text: str) -> Iterator[Value]:
             yield Value(span, measure="date", dates=days)
 
 
-_CLOCK = pattern(__name__, "clock", re.IGNORECASE)
+_P = patterns(__file__, "quantities")
 _CLOCK_IN_WORDS = re.compile(  # "half past two at night"
     rf"\b(?=[aefhnoqst])"
     rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
@@ -185,7 +185,7 @@ def _read_clock(text: str) -> Iterator[Value]:
         past = _MINUTES[match["half"].lower().removeprefix("a ")] if match["half"] else 0
         at = 60.0 * (_count(match["hour"]) % 12 + (12 if is_late else 0)) + past
         yield Value(Span(*match.span()), at, at, "clock", "clock")
-    for match in _CLOCK.finditer(text):
+    for match in _P["clock"].finditer(text):
         hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
         if match["half"] or match["part"] or match["night"]:
             is_pm = (match["half"] or "").lower() == "p" or match["night"]
@@ -195,11 +195,8 @@ def _read_clock(text: str) -> Iterator[Value]:
         yield Value(Span(*match.span()), at, at, "clock", "clock")
 
 
-_FEET = pattern(__name__, "feet")
-
-
 def _read_feet(text: str) -> Iterator[Value]:
-    for match in _FEET.finditer(text):
+    for match in _P["feet"].finditer(text):
         metres = float(match[1]) * _factor("ft") + float(match[2]) * _factor("inch")
         yield Value(Span(*match.span()), metres, metres, "length", "ft")
 
@@ -255,14 +252,13 @@ def _read_halves(text: str) -> Iterator[Value]:
         yield Value(Span(*match.span()), low, high, unit.measure, unit.name, sense=sense)
 
 
-_MANY = pattern(__name__, "many", re.IGNORECASE)
 _PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
             "billions": 1e9}  # fmt: skip
 
 
 def _read_plurals(text: str) -> Iterator[Value]:
     """Vague plurals: "dozens" means 24 or more, "tens of thousands" 20,000 to 100,000."""
-    for match in _MANY.finditer(text):
+    for match in _P["many"].finditer(text):
         one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
         yield Value(Span(*match.span()), 1.9 * one, 10 * one)
 
@@ -347,7 +343,6 @@ _GROUPS = ("digits", "fraction", "nth", "power", "raised", "words", "place", "sc
            "unit", "letter")  # fmt: skip
 _SMALL = re.compile(r"\d{1,3}")
 _GROUPING = re.compile(r"[,\u00a0\u202f ]")
-_AGE = pattern(__name__, "age", re.IGNORECASE)
 _AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
 _LONGEST_AGE_WORDS = 30  # characters
 # A number within a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
@@ -367,7 +362,7 @@ def _read_numbers(text: str) -> Iterator[Value]:
         end = max(map(match.end, _GROUPS))
         measure, unit = _measure(match)
         before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
-        if not measure and (_AGE.search(before) or _AGE_AT.match(text, end)):
+        if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
             measure, unit = "time", "year"
         factor, (width, digit) = _factor(unit), _rounding(match, value)
         low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
@@ -505,7 +500,6 @@ def _in_other_language(text: str, language: str) -> tuple[Value, ...]:
 
 
 _JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
-_BEFORE_RANGE = pattern(__name__, "before_range", re.IGNORECASE)
 _LONGEST_BEFORE_RANGE = 12  # characters
 
 
@@ -515,7 +509,7 @@ def _with_ranges(text: str, known: Sequence[Value]) -> list[Value]:
     for n, (one, other) in enumerate(pairwise(known)):
         join = _JOINS.fullmatch(text, one.span.end, other.span.start)
         start = max(0, one.span.start - _LONGEST_BEFORE_RANGE)
-        before = _BEFORE_RANGE.search(text, start, one.span.start)
+        before = _P["before_range"].search(text, start, one.span.start)
         if not join or (before and before["change"]):
             continue
         if "and" in join[0]:

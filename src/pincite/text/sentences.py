@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sentencex import get_sentence_boundaries
 
-from pincite.text import LEXICON, pattern
+from pincite.text import LEXICON, patterns
 from pincite.text.languages import CJK, SOUTHEAST, identify, is_english
 from pincite.types import Span
 
@@ -23,7 +23,7 @@ _OTHER_SPACES = re.compile(r"[^\S\n\r ]")
 # The splitter is quadratic in a line's quotation marks: 100,000 took 17 s.
 _LONGEST = 8_000  # characters of a line
 _TAIL = 20  # characters at the end of a sentence in which its last word is looked up
-_ABBREVIATED = pattern(__name__, "abbreviated")
+_P = patterns(__file__, "sentences")
 SPACELESS, _CJK = re.compile(f"[{CJK}{SOUTHEAST}]"), re.compile(f"[{CJK}]")
 CHARS_A_CJK_WORD, CHARS_A_SOUTHEAST_WORD = 2, 5  # of scripts without spaces
 # Thai and Lao end a sentence with a space, but have spaces around numbers and names too.
@@ -38,9 +38,6 @@ _ABBREVIATED_IN = {
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
 _REMAINDER = re.compile(r"\(\d|[-–]\w")  # "1234 hab. (2019)", "к ю.-в."
-_OPENING = pattern(__name__, "opening", re.IGNORECASE)
-_ORDINAL = pattern(__name__, "ordinal", re.IGNORECASE)
-_MEASURE = pattern(__name__, "measure")
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -116,7 +113,7 @@ def _goes_on(text: str, left: Span, right: Span) -> bool:
     word = following[0] if following else ""
     if not gap and end.endswith("."):
         return bool(_DOTTED.search(end)) or len(word) < 3
-    if _ABBREVIATED.search(end) or (_NUMBER.search(end) and word[:1].isdigit()):
+    if _P["abbreviated"].search(end) or (_NUMBER.search(end) and word[:1].isdigit()):
         return True
     return word.isalpha() and word.islower() and not text[left.start].islower()
 
@@ -135,9 +132,9 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
         return True
     if text[right.start].isdigit() and _DOTTED.search(end):
         return True
-    if language == "de" and _ORDINAL.search(end):
+    if language == "de" and _P["ordinal"].search(end):
         return True
-    if language == "pl" and end.endswith((" r.", " w.")) and _OPENING.match(left.of(text)):
+    if language == "pl" and end.endswith((" r.", " w.")) and _P["opening"].match(left.of(text)):
         return True
     abbreviated = _ABBREVIATED_IN.get(language)
     return bool(abbreviated and abbreviated.search(end))
@@ -146,9 +143,9 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
 def _cut_at_measures(text: str, span: Span) -> list[Span]:
     """Split after a measure or a year at the end of a sentence: "es 12 km. La presa"."""
     cuts = [span.start]
-    for measure in _MEASURE.finditer(text, span.start, span.end):
+    for measure in _P["measure"].finditer(text, span.start, span.end):
         piece = text[cuts[-1] : measure.end()]
-        if piece[-2] not in "гв" or not _OPENING.match(piece.lstrip()):
+        if piece[-2] not in "гв" or not _P["opening"].match(piece.lstrip()):
             cuts.append(measure.end())
     return _cut(text, span, cuts[1:])
 
@@ -220,9 +217,6 @@ def _split(line: str, language: str) -> list[Span]:
     return [Span(bounds["start_index"], bounds["end_index"]) for bounds in boundaries]
 
 
-_ASKS = pattern(__name__, "asks", re.VERBOSE)
-
-
 def is_question(sentence: str) -> bool:
     """Whether a sentence only asks something, or states an aim, and so asserts nothing.
 
@@ -234,4 +228,4 @@ def is_question(sentence: str) -> bool:
     (True, False)
     """
     asks = sentence[-3:].rstrip('"”’»)」』 ').endswith(("?", "？", "؟"))
-    return _ASKS.match(sentence) is not None or (asks and not is_english(sentence))
+    return _P["asks"].match(sentence) is not None or (asks and not is_english(sentence))

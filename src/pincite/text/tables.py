@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from pincite.text import pattern, quantities
+from pincite.text import patterns, quantities
 from pincite.text.changes import Rank, follows, place_of, ranks
 from pincite.text.quantities import Value, states, values
 from pincite.text.words import roots
@@ -23,11 +23,10 @@ from pincite.types import Span
 MAX_ROWS = 5_000  # of a text
 HEADER_CHARS = 80  # `pincite.documents.tables` cuts longer headers
 _YEAR = re.compile(r"(?:1\d|20)\d\d(?:-\d{2,4})?")
-_NUMERIC = pattern(__name__, "numeric")
+_P = patterns(__file__, "tables")
 _FIGURE = re.compile(r"\d+(?:-\d+)?")
 _DASHED = str.maketrans("–/", "--")  # "2010/11" and "2010–11" are "2010-11"
 _TOTAL = re.compile(r"(?:grand |sub)?totals?\b|all\b|sum\b|overall\b", re.IGNORECASE)
-_NOT_OF_ONE = pattern(__name__, "not_of_one", re.IGNORECASE)
 _SHORT_FORMS = [  # of the first word of a name
     (re.compile(rf"\b{short}\.?(?= [A-Z])"), long)
     for short, long in (("St", "Saint"), ("Mt", "Mount"), ("Ft", "Fort"))
@@ -159,7 +158,7 @@ def _headers_of_names(
         if all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts):
             if not _is_named(header, claim_keys):
                 years.append(header)
-        elif 2 * sum(bool(_NUMERIC.fullmatch(text)) for text in texts) < len(texts):
+        elif 2 * sum(bool(_P["numeric"].fullmatch(text)) for text in texts) < len(texts):
             words.append(header)
     return [
         header
@@ -306,7 +305,8 @@ def _without_others(lookup: Lookup) -> str:
     rest = "; ".join(
         f"{header}: {text}".removeprefix(": ")
         for header, text in row.cells.items()
-        if header in kept or not (_NUMERIC.fullmatch(text) or claim_keys.isdisjoint(roots(text)))
+        if header in kept
+        or not (_P["numeric"].fullmatch(text) or claim_keys.isdisjoint(roots(text)))
     )
     lacks = not lookup.columns or quantities.unstated(claim, rest)
     return row.line if lacks and not other_value(lookup) else rest
@@ -341,7 +341,7 @@ def other_value(lookup: Lookup) -> OtherValue | None:
         header, place = _place(lookup, rank)
         if place and place != rank.place:
             return OtherValue(rank.span, f"{row.cells[header]} ({place}.)")
-    if len(lookup.rows) > 1 or row.is_total or _NOT_OF_ONE.search(claim):
+    if len(lookup.rows) > 1 or row.is_total or _P["not_of_one"].search(claim):
         return None
     claimed = [value for value in values(claim) if not value.weak]
     cells = [(h, value) for h in lookup.columns for value in values(row.cells.get(h, ""))[:1]]
@@ -431,7 +431,7 @@ def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
 
 def _sum(claim: str, parts: Sequence[Value]) -> str:
     """Return how the claim states the sum of two or three values; empty if it does not."""
-    word = _NOT_OF_ONE.search(claim)
+    word = _P["not_of_one"].search(claim)
     if not word or not word["sum"] or not 2 <= len(parts) <= _MOST_SUMMANDS:
         return ""
     low, high = sum(part.low for part in parts), sum(part.high for part in parts)

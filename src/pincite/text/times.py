@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.figures import ONES
 from pincite.text.finite import referents_in
 from pincite.text.words import sentences_of
@@ -20,10 +20,9 @@ from pincite.types import Span
 _WEEKDAYS, _MONTHS = [*day_name], [*month_name][1:]
 _MONTH_OF = {name.lower(): n for names in (month_name, month_abbr) for n, name in enumerate(names)}
 _MONTH = rf"{'|'.join(_MONTHS)}|(?:{'|'.join([*month_abbr][1:])})\b\.?"
-_ANY = pattern(
-    __name__, "any", re.VERBOSE, WEEKDAYS=_WEEKDAYS, MONTHS=_MONTHS, MONTH=_MONTH, ONES=ONES
+_P = patterns(
+    __file__, "times", weekdays="|".join(_WEEKDAYS), months="|".join(_MONTHS), month=_MONTH
 )
-_TO_COME = pattern(__name__, "to_come")
 _COMING = frozenset({"next", "coming", "this coming"})
 _STEPS = {"last": -1, "past": -1, "next": 1}  # of months or years
 _ANCHOR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")  # another year: the time may be relative to it
@@ -46,7 +45,7 @@ def resolved(text: str, published: str) -> tuple[Resolved, ...]:
     ['2003']
     """
     parts = re.fullmatch(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?.*", published)
-    if not parts or not _ANY.search(text):  # most passages name none: no sentence is cut
+    if not parts or not _P["any"].search(text):  # most passages name none: no sentence is cut
         return ()
     year, month, day = parts.groups()
     try:
@@ -68,8 +67,8 @@ def _in_sentences(text: str, now: date, *, has_month: bool, has_day: bool) -> It
         words = sentence.of(text)
         if _ANCHOR.search(words):
             continue
-        ahead = bool(_TO_COME.search(words))
-        for match in _ANY.finditer(words):
+        ahead = bool(_P["to_come"].search(words))
+        for match in _P["any"].finditer(words):
             try:
                 meant = _day(match, now, ahead) if has_day else ""
                 if has_month and not meant:

@@ -5,7 +5,7 @@ Two words are the same if they share their first six letters: truncation replace
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -323,15 +323,15 @@ def weighted_terms(claim: str) -> Mapping[Term, float]:
     """Return the stems and figures of a claim with what they weigh in `shared`."""
     of_names = _name_stems(claim)
     weights: dict[Term, float] = {
-        word: _NAME_WEIGHT if word in of_names else _WORD_WEIGHT for word in stems(claim)
+        word: _NAME_WEIGHT if word in of_names else _WORD_WEIGHT for word in content_words(claim)
     }
     return weights | {figure.key: _FIGURE_WEIGHT for figure in figures(_in_english(claim))}
 
 
-def stated_terms(terms: Collection[Term], sentence: str) -> list[Term]:
+def stated_terms(terms: Iterable[Term], sentence: str) -> set[Term]:
     """Return those of a claim's terms that a sentence has."""
     known: set[Term] = {*stems(sentence), *(f.key for f in figures(_in_english(sentence)))}
-    return [term for term in terms if term in known]
+    return known.intersection(terms)
 
 
 def _in_english(text: str) -> str:

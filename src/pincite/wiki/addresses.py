@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from pincite.errors import InputError
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.wiki.templates import CATEGORY, TABLE
 
 MAX_ADDRESS = 4096  # characters; a title has at most 255 bytes, 765 percent-encoded
@@ -21,7 +21,7 @@ _BARE_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/", re.IGNORECASE)
 _ID = re.compile(r"[1-9]\d{0,17}")
 _LINK = re.compile(r"\[\[(?P<target>[^\[\]|{}<>\n]+)(?:\|[^\[\]\n]*)?\]\]")
 _NEVER_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]|%[0-9A-Fa-f]{2}")
-_SPECIAL_ID = pattern(__name__, "special_id", re.IGNORECASE)
+_SPECIAL_ID = patterns(__file__, "addresses")["special_id"]
 _WIKIS = TABLE["wikimedia"]
 WIKIMEDIA, LANGUAGES, VARIANTS, SPECIAL = (
     frozenset(_WIKIS[name].split()) for name in ("domains", "languages", "variants", "special")

@@ -21,7 +21,7 @@ from xml.parsers import expat
 from pincite.documents.body import format_of
 from pincite.documents.text import code_of, decoded, detect
 from pincite.errors import InputError
-from pincite.text import citation_marks, pattern
+from pincite.text import citation_marks, patterns
 from pincite.text.citation_marks import Mark
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import identifiers_in
@@ -395,16 +395,17 @@ NOUN = "[this work]"  # stands for a mark that its sentence needs: its digits wo
 MAX_USES = 20_000  # of references: "[1-50]" is short
 _LINE = re.compile(r"[^\n]+|^$", re.MULTILINE)
 _WIKITEXT = re.compile(r"<ref[\s>/]|\{\{|\[\[", re.IGNORECASE)
-_LIST = pattern(__name__, "list", re.IGNORECASE)
+_P = patterns(__file__, "article")
+_LIST = _P["list"]
 _ENTRY = re.compile(r"(?:\[(\d{1,3})\]:?|(\d{1,3})[.)]?)\s+(?=\S)")
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]{0,999}[^\s<>\"”.,;:)\]]", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"„]([^“”\"„]{10,300}?)[,.]?[”\"“]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _LOWER = re.compile(r"(?<!\S)[^\W\d_A-Z]\S*")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_SUPERSCRIPT = pattern(__name__, "superscript")
-_NEEDS_MARK = pattern(__name__, "needs_mark", re.IGNORECASE)
-_NAMED = pattern(__name__, "named")
+_SUPERSCRIPT = _P["superscript"]
+_NEEDS_MARK = _P["needs_mark"]
+_NAMED = _P["named"]
 _CONTINUES = re.compile(r"[a-zA-Z0-9,–-]\Z")
 _NEW_SENTENCE = re.compile(r"(?:\A|[.!?]\s+)\Z")
 _INTERVAL = re.compile(r"\b(?:CI|IQR|KI|range|interval)\b[\s,:=]*\Z")  # 95% CI [1, 3]

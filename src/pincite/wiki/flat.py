@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate, compress
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.types import Span
 from pincite.wiki.templates import Definitions, Use
 
 # Brackets and separators left behind by an inline template that renders as nothing: "Anarchism
 # ({{IPAc-en|…}}; from Greek)" must not become "Anarchism (; from Greek)".
-DEBRIS = pattern(__name__, "debris")
+DEBRIS = patterns(__file__, "flat")["debris"]
 _SPACED_DEBRIS = re.compile(DEBRIS.pattern.replace("[,.;:]", "[,.]"))  # French: "en 1940 ; il"
 
 MAX_TABLES = 20  # nesting depth; more indicates broken markup rather than tables

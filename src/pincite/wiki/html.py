@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import parse_qs, unquote
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.types import Span
 from pincite.wiki import templates
 from pincite.wiki.flat import BlockKind, Flat, Writer
@@ -114,7 +114,7 @@ def _after(source: str, ending: str, start: int) -> int:
 # ── The page ──────────────────────
 
 _SKIPPED_TAGS = frozenset({"nav", "head", "title", "button", "audio", "video", "select", "form"})
-_SKIPPED = pattern(__name__, "skipped")
+_SKIPPED = patterns(__file__, "html")["skipped"]
 _SKIPPED_IDS = frozenset(
     "toc siteSub contentSub jump-to-nav footer mw-navigation mw-panel mw-head firstHeading "
     "catlinks".split()

@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 from urllib.parse import quote as percent_encode
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.types import Correction
 from pincite.wiki.templates import TABLE, edition, known_fields
 from pincite.wiki.wikitext import read_template
@@ -27,7 +27,7 @@ _ESCAPES = {
 }  # fmt: skip
 _JOINERS = "\u200c\u200d"  # not printable in Unicode's terms, but needed in Persian and Hindi
 _ALWAYS = frozenset("<>[]{}|")
-_RUNS = pattern(__name__, "runs")
+_RUNS = patterns(__file__, "suggest")["runs"]
 _WRITTEN_OUT: dict[DateFormat, re.Pattern[str]] = {
     "dmy": re.compile(r"\b\d{1,2}(?:\s|&nbsp;)[A-Z][a-z]+\s\d{4}\b"),
     "mdy": re.compile(r"\b[A-Z][a-z]+(?:\s|&nbsp;)\d{1,2},\s\d{4}\b"),

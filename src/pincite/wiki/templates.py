@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.text.figures import MONTHS
 from pincite.text.identifiers import doi_in
 from pincite.types import Citation, Span
@@ -353,7 +353,7 @@ _DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), 
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
 _ORIGINAL = ("orig-date", "orig-year", "origdate", "origyear")  # of a reprint: "2002 [1962]"
 _HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_WEB = pattern(__name__, "web", re.IGNORECASE)
+_WEB = patterns(__file__, "templates")["web"]
 
 
 @dataclass(frozen=True, slots=True)

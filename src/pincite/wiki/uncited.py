@@ -23,7 +23,7 @@ from typing import Any
 
 from pincite.judgement.findings import atoms
 from pincite.notes import Note
-from pincite.text import LEXICON, entry, pattern
+from pincite.text import LEXICON, patterns, tables_beside
 from pincite.text.citation_marks import AUTHOR_YEAR
 from pincite.text.clauses import MAX_CHARS, Standing, standing
 from pincite.text.sentences import n_words
@@ -51,7 +51,7 @@ _SECTIONS = _cues("cue_sections")
 _PERCENT = re.compile(r"%|\bper ?cent\b")
 _NAME = re.compile(r"(?<=[^.!?\"“] )[A-Z][\w’'-]+")
 _YEAR = re.compile(r"\b1\d{3}s?\b|\b20\d{2}s?\b")
-_REASONS: Mapping[str, str] = entry(__name__, "reasons")
+_REASONS: Mapping[str, str] = tables_beside(__file__)["reasons"]
 _OF_ARTICLE = ("living", "in_reception")  # listed last: what the sentence says comes first
 _LOWER = re.compile(r"\b[a-z]{4,}")
 
@@ -156,16 +156,17 @@ def _note(code: str, words: Sequence[str]) -> Note:
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula
 _NEAR = 120  # characters before a block that may contain a quotation's opening markup
-_APART = pattern(__name__, "apart", re.IGNORECASE)
-_FICTION = pattern(__name__, "fiction", re.IGNORECASE)
+_P = patterns(__file__, "uncited")
+_APART = _P["apart"]
+_FICTION = _P["fiction"]
 _OF_FICTION = re.compile(r"\bcharacters\b|\bepisodes\b", re.IGNORECASE)  # in a list's title
 _REFERS = re.compile(r"\b(?:may|can|could)(?: also)? (?:also )?(?:refer to|mean|stand for)\b")
-_POINTER = pattern(__name__, "pointer", re.IGNORECASE)
+_POINTER = _P["pointer"]
 _TEX = re.compile(r"\\[a-z]{2,}|[_^]\{|\b[a-z]_[a-z0-9]\b")
-_MADE_UP = pattern(__name__, "made_up", re.IGNORECASE)
+_MADE_UP = _P["made_up"]
 _NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
 _LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
-_QUOTE_OPENS = pattern(__name__, "quote_opens", re.IGNORECASE)
+_QUOTE_OPENS = _P["quote_opens"]
 _ADDRESS = re.compile(r"\[?https?://|\{\{\s*(?:cite|isbn|doi)\b", re.IGNORECASE)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pincite.text import list_of, pattern
+from pincite.text import patterns, word_lists
 from pincite.text.identifiers import identifiers_in
 from pincite.types import Span
 from pincite.wiki import templates
@@ -192,7 +192,8 @@ class _Walker:
 
 # Picture options that are not the caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
-_PAGES = pattern(__name__, "pages", re.IGNORECASE)
+_P = patterns(__file__, "wikitext", category="|".join(CATEGORY))
+_PAGES = _P["pages"]
 _PAGE_FIELDS = TABLE["fields"]["pages"]
 _LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
@@ -411,12 +412,12 @@ _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
 _FIRST = ("1", "text", "quote", "content", "title")  # names of the first, as in {{quote|text=…}}
 _FILE = re.compile(rf"\s*(?:{'|'.join(templates.FILE)})\s*:", re.IGNORECASE)
-_HIDDEN = pattern(__name__, "hidden", CATEGORY=CATEGORY)
-STYLES = frozenset(list_of(__name__, "styles"))
+_HIDDEN = _P["hidden"]
+STYLES = word_lists(__file__, "words")["styles"]
 _ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
 _SPACE = re.compile(r"\s")
 _LONGEST = 500  # characters of an inline template; a longer one contains texts
-_OTHER_WIKI = pattern(__name__, "other_wiki", re.IGNORECASE)
+_OTHER_WIKI = _P["other_wiki"]
 
 
 class _Renderer:
@@ -571,7 +572,7 @@ def plain(nodes: Sequence[Node], source: str) -> str:
 
 # ── What a reference says ──────────────────────
 
-ARCHIVE = pattern(__name__, "archive", re.IGNORECASE)
+ARCHIVE = _P["archive"]
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _URLS = TABLE["fields"]["url"]
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second

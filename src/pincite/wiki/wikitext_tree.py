@@ -12,19 +12,20 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from pincite.text import pattern
+from pincite.text import patterns
 from pincite.types import Span
 from pincite.wiki.templates import ENGLISH, TABLE, Edition, template_name
 
 MAX_DEPTH = 40  # nesting depth of brackets; deeper ones are text. MediaWiki stops at 40 too.
 
-_TOKEN = pattern(__name__, "token")
+_P = patterns(__file__, "wikitext_tree")
+_TOKEN = _P["token"]
 _VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # with script conversion
 _VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
 _UNSEEN = frozenset("HTD-")  # flags of rules without visible text
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
-_SPECIAL = pattern(__name__, "special", re.IGNORECASE)
-_BROKEN = pattern(__name__, "broken", re.IGNORECASE)
+_SPECIAL = _P["special"]
+_BROKEN = _P["broken"]
 _REF = re.compile(r"<\s?([/\\]?)\s?ref\b", re.IGNORECASE)
 _BRACES = re.compile(r"\{\{|\}\}")
 _ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s<>\[\]{}|\"]+")

@@ -7,9 +7,8 @@ valuation would not be checked.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from pincite.text import patterns, syntax, tables_in, words_of
+from pincite.text import patterns, syntax, tables_beside, words_of
 from pincite.text.finite import finite_verb, is_plural
 from pincite.text.german import INDICATIVE, main_clause, main_order
 from pincite.text.languages import NEGATIONS, identify
@@ -21,7 +20,7 @@ LONGEST = 1_500  # characters; these rules were not written for anything longer
 _SHORTEST = 2  # words of a statement
 _QUOTATION_MARKS = '"“”„'
 
-_TABLES = tables_in(Path(__file__).parent)
+_TABLES = tables_beside(__file__)
 _NO_DEMAND, _OPINION, _VALUED = (
     patterns(__file__, name) for name in ("no_demand", "opinion", "valued")
 )
