@@ -21,7 +21,8 @@ from pincite.references import imports
 from pincite.references.catalogue import Work, arxiv_of
 from pincite.text import identifiers
 from pincite.types import Citation, Document, Span, Unchecked
-from pincite.wiki.article import listed_references, read_pages_of, references_of
+from pincite.wiki.article import read_pages_of, references_of
+from pincite.wiki.manuscripts import listed_references
 from pincite.wiki.templates import Source, known_fields
 
 NOWHERE = Span(0, 0)
