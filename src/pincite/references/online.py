@@ -46,11 +46,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Service:
-    """Where a service is asked, and how its answers are read."""
+    """Where a service is asked."""
 
     name: str
     setting: str
-    read: Callable[[bytes], Iterable[Imported]]
     ids: Mapping[str, Sequence[str]]  # by kind: the path of its record, and of notices about it
     title: str = ""  # the path that searches for a title; empty: there is none
     numbers: str = ""  # the path of the records whose numbers the search returns
@@ -62,16 +61,12 @@ class Service:
 # ── Answers ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _crossref(body: bytes) -> Iterator[Imported]:
-    message = json.loads(body)["message"]
-    for item in message.get("items", [message]):
-        yield from contained(imports.crossref, item, "Crossref")
-
-
-def _openalex(body: bytes) -> Iterator[Imported]:
-    answer = json.loads(body)
-    for item in answer.get("results", [answer]):
-        yield from contained(imports.openalex, item, "OpenAlex")
+def read_reply(name: str, body: bytes) -> list[Imported]:
+    """Return the records in a service's reply; raises one of MALFORMED for another form."""
+    if name in _JSON:
+        records_of, make = _JSON[name]
+        return [w for each in records_of(json.loads(body)) for w in contained(make, each, name)]
+    return list(_pubmed(body) if name == "PubMed" else _wayback(body))
 
 
 def _pubmed(body: bytes) -> Iterator[Imported]:
@@ -82,13 +77,8 @@ def _pubmed(body: bytes) -> Iterator[Imported]:
         yield from contained(imports.pubmed_work, data, "PubMed")
 
 
-def _datacite(body: bytes) -> Iterator[Imported]:
-    data = json.loads(body)["data"]
-    for item in data if isinstance(data, list) else [data]:
-        yield from contained(_datacite_work, item["attributes"], "DataCite")
-
-
-def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
+def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
+    item = record["attributes"]
     doi, place, publisher = item["doi"].lower(), item.get("container") or {}, item.get("publisher")
     publisher = one_line(publisher.get("name") if isinstance(publisher, dict) else publisher)
     titles = sorted(item["titles"], key=lambda title: bool(title.get("titleType")))
@@ -113,11 +103,6 @@ def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
         publisher=publisher,
         notices=tuple(Notice(NoticeKind.SUPERSEDED, each, "", "DataCite") for each in later[:1]),
     )
-
-
-def _open_library(body: bytes) -> Iterator[Imported]:
-    for item in json.loads(body)["docs"]:
-        yield from contained(_books, item, "Open Library")
 
 
 def _books(item: Mapping[str, Any]) -> Iterator[Work]:
@@ -147,17 +132,17 @@ def _numbers(body: bytes) -> list[str]:
     return [number for number in json.loads(body)["esearchresult"]["idlist"] if number.isdecimal()]
 
 
-_READ: Mapping[str, Callable[[bytes], Iterable[Imported]]] = {
-    "Crossref": _crossref,
-    "DataCite": _datacite,
-    "PubMed": _pubmed,
-    "Open Library": _open_library,
-    "OpenAlex": _openalex,
-    "Wayback Machine": _wayback,
+# Where a reply has its records (alone, if one was asked for), and what reads one.
+_JSON: Mapping[str, tuple[Callable[[Any], Sequence[Any]], Callable[[Any], Iterable[Imported]]]] = {
+    "Crossref": (lambda reply: reply["message"].get("items", [reply["message"]]), imports.crossref),
+    "DataCite": (
+        lambda reply: reply["data"] if isinstance(reply["data"], list) else [reply["data"]],
+        _datacite,
+    ),
+    "Open Library": (lambda reply: reply["docs"], _books),
+    "OpenAlex": (lambda reply: reply.get("results", [reply]), imports.openalex),
 }
-SERVICES = tuple(
-    Service(read=_READ[row["name"]], **row) for row in tables_beside(__file__)["services"]
-)
+SERVICES = tuple(Service(**row) for row in tables_beside(__file__)["services"])
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────────────────────────
@@ -216,7 +201,7 @@ class Client:
         return self._answer(path, self._readable)
 
     def _readable(self, body: bytes) -> list[Work]:
-        records = list(self.service.read(body))
+        records = read_reply(self.service.name, body)
         if not (found := list(filter(None, records))) and records:
             raise ValueError("no record is as documented")
         return found
