@@ -42,10 +42,7 @@ class _Bomb(Exception):
 
 
 def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Unchecked]:
-    """Yield the pages of an archive in order, and an `Unchecked` for each broken stretch.
-
-    Resumes at the next apparent record; stops after MAX_FAULTS.
-    """
+    """Yield the pages in order, and an `Unchecked` for each broken stretch, up to MAX_FAULTS."""
     with path.open("rb") as file:
         sign = b"\x1f\x8b\x08" if file.read(2) == b"\x1f\x8b" else b"\nWARC/1."
         start = number = 0

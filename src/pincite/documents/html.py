@@ -36,11 +36,9 @@ from pincite.types import COPY_OF, HEADLINE, WEBSITE, Document, Reason, Unchecke
 _WORDS = word_lists(__file__, "words")
 _INVISIBLE_TAGS, _INLINE_TAGS = _WORDS["invisible_tags"], _WORDS["inline_tags"]
 _CELL_TAGS = frozenset({"td", "th"})
-_P = patterns(__file__, "html")
-_HIDDEN = _P["hidden"]
+_PATTERNS = patterns(__file__, "html")
 _COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")
 _WHITE = re.compile(r"white|#fff(fff)?|rgba?\(255,255,255(,1(\.0*)?)?\)|hsl\(.*,100%\)")
-_PAYWALL_NAME = _P["paywall_name"]
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 AFTER_NAME = 120  # characters: more than eight words
 TEASER_WORDS = 40  # of another story, below its headline
@@ -53,7 +51,6 @@ _SPACES = re.compile(r"\s+")
 # Containers of a piece of text, in order of precedence.
 _PARTS = ("comments", "h1", "a")
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
-_COMMENTS = _P["comments"]
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
@@ -123,7 +120,7 @@ def signs_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ())
         page.tree.xpath("//meta[@itemprop='isAccessibleForFree'][starts-with(@content, 'alse', 2)]")
     )
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
-    walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
+    walls = (match[0] for name in names if (match := _PATTERNS["paywall_name"].search(name)))
     noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
     addresses = page.tree.xpath(f"{CANONICAL} | {OG_URL}")
     n_linked = sum(block.linked * len(block.text) for block in blocks)
@@ -334,13 +331,13 @@ def _part_of(element: Any, tag: str) -> str:
     if tag not in _BLOCK_TAGS:
         return tag if tag in ("a", "h1") else ""
     names = (element.get("class") or "", element.get("id") or "")
-    return "comments" if any(map(_COMMENTS.search, names)) else ""
+    return "comments" if any(map(_PATTERNS["comments"].search, names)) else ""
 
 
 def _is_hidden(element: Any, tag: str) -> bool:
     if tag in _INVISIBLE_TAGS or not tag or element.get("hidden") is not None:
         return True
-    return _HIDDEN.search(element.get("style") or "") is not None
+    return _PATTERNS["hidden"].search(element.get("style") or "") is not None
 
 
 def _separator(tag: str, opening: Any = None) -> str:
@@ -622,8 +619,6 @@ DATE_METAS = tables_beside(__file__)["words"]["date_metas"].split()
 # schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
 _UNSPECIFIC = ("WebPage", "CreativeWork", "Article", "Organization")
-_INTRODUCED = _P["introduced"]
-_NOT_A_PERSON = _P["not_a_person"]
 _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
@@ -745,10 +740,10 @@ def iso_day(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    name = _INTRODUCED.sub("", text.strip(_DASHES), count=1).strip(_DASHES)
-    if len(name) > MAX_AUTHOR_CHARS or _NOT_A_NAME.search(name) or _NOT_A_PERSON.fullmatch(name):
-        return ""
-    return name if any(map(str.isalpha, name)) else ""
+    name = _PATTERNS["introduced"].sub("", text.strip(_DASHES), count=1).strip(_DASHES)
+    is_other = _NOT_A_NAME.search(name) or _PATTERNS["not_a_person"].fullmatch(name)
+    is_name = len(name) <= MAX_AUTHOR_CHARS and not is_other and any(map(str.isalpha, name))
+    return name if is_name else ""
 
 
 def _letters(text: str) -> str:

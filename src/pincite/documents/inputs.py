@@ -266,10 +266,7 @@ def read_ahead(
 
 
 def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """Map `read` over items concurrently, in order; `items` is consumed lazily.
-
-    At most `READERS` items are read at once across all callers.
-    """
+    """Map `read` over items, lazily and in order; all callers together read READERS at once."""
 
     def read_one(item: Item) -> T:
         with _AT_ONCE:

@@ -54,10 +54,7 @@ def unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
 
 
 def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
-    """Yield non-blank lines with offsets; the last is broken if the file is truncated.
-
-    A file that exceeds the decompression ratio counts as truncated.
-    """
+    """Yield non-blank lines with offsets; the last is broken if the file is cut off or a bomb."""
     number, offset, n_blank = 0, 0, 0
     with path.open("rb") as raw:
         file = unpacked(raw, path)
@@ -270,10 +267,7 @@ class LabelledClaim:
 def read_labelled(
     path: Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[LabelledClaim]:
-    """Yield the rows of a file (`id, evidence, claim, label`, optionally `meta`) in order.
-
-    Raises and skips as `read_rows`.
-    """
+    """Yield the rows of a file (id, evidence, claim, label, maybe meta) as `read_rows` does."""
     return read_rows(path, _labelled, "an object with id, evidence, claim and label", on_bad)
 
 

@@ -235,10 +235,7 @@ def line_of(element: Any) -> str:
 
 
 def flat(element: Any, aside: Aside = lambda element: False) -> str:
-    """Concatenate the text in an element, with its white space.
-
-    Skips descendants for which `aside` is true.
-    """
+    """Concatenate the text in an element, without descendants for which `aside` is true."""
     parts: list[str] = []
     _collect(element, parts, aside)
     return "".join(parts)
@@ -306,10 +303,7 @@ def _tex(element: Any) -> str:
 
 
 def math(element: Any) -> str:
-    r"""Render a MathML formula as one line: x^2, (a+b)/c, √(x).
-
-    Compound expressions get parentheses where they would otherwise be ambiguous.
-    """
+    """Render a MathML formula as one line, with the parentheses that it needs: (a+b)/c, √(x)."""
     return one_line(_math(element))
 
 

@@ -335,8 +335,7 @@ def _cell_text(value: object) -> str:
 # ── RTF ──────────────────────────────────────────────────────────────────────────────────────────
 
 _PICTURE = re.compile(rb"[0-9a-fA-F\r\n]{500,}")  # pictures in hexadecimal, often most of a file
-_P = patterns(__file__, "office")
-_NOT_SHOWN = _P["not_shown"]
+_PATTERNS = patterns(__file__, "office")
 _FIELD = r"\{{\\{} ((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
 _HEAD = re.compile(r"\\(?:ansicpg\d{3,5}|(?:mac|pca|pc)(?![a-z]))")
 _CODE_PAGES = {r"\mac": "mac_roman", r"\pca": "cp850", r"\pc": "cp437"}
@@ -347,7 +346,7 @@ def read_rtf(body: Body) -> Document | Unchecked:
     if b"\\bin" not in data:  # such data is counted in bytes
         data = re.sub(rb"[\x80-\xff]", lambda match: b"\\'%02x" % match[0][0], data)
     source = data.decode("latin-1").replace("\\ansicpg10000", "\\mac")  # Python has no such page
-    source = _NOT_SHOWN.sub(r"\1\\*\\v", source)  # \* begins what is skipped
+    source = _PATTERNS["not_shown"].sub(r"\1\\*\\v", source)  # \* begins what is skipped
     head = match[0] if (match := _HEAD.search(source[:1000])) else ""
     # The space ends the word as the brace does; with it, striprtf adds no addresses to links.
     text = _plain(source.replace("\\field{", "\\field {"), head)
@@ -368,7 +367,6 @@ def _plain(group: str, head: str) -> str:
 # ── EPUB ─────────────────────────────────────────────────────────────────────────────────────────
 
 # XHTML closes empty elements in their tag; in HTML, <title/> would begin a title without an end.
-_CLOSED = _P["closed"]
 _MARKS = (  # of notes and pages
     "//*[contains(@*[name()='epub:type'], 'noteref') or @role='doc-noteref']"
     " | //sup[a[@href]] | //a[@href][sup and not(text()[normalize-space()])]"
@@ -407,7 +405,7 @@ def _chapters(parts: Parts, package: Any, folder: str) -> list[str]:
 
 def _chapter(data: bytes) -> str:
     source = decoded(data, declared_charset(data)) or ""
-    page = parse_page(_CLOSED.sub(r"<\1\2></\1>", source))
+    page = parse_page(_PATTERNS["closed"].sub(r"<\1\2></\1>", source))
     if page is None:
         return ""
     for mark in page.tree.xpath(_MARKS):

@@ -50,8 +50,7 @@ REASONS = {
     "front": (Reason.FRONT_PAGE, "the copy is the site's front page"),
 }
 # An address of search results or of a topic: its page is supposed to be a list.
-_P = patterns(__file__, "outcome")
-_LISTING_PLACE = _P["listing_place"]
+_PATTERNS = patterns(__file__, "outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,6 @@ _MENTIONS = (  # the first and last: a list of references may link it a thousand
     "[position() <= 100 or position() > last() - 100]"
     f"/ancestor-or-self::*[{_BLOCK}][1][not(self::h1)]"
 )
-_ARTICLE = _P["article"]
 MENTION_CHARS = 1_000
 COPY_SIGNS = 3  # a news story that links its subject's article, and the list of its versions, has 2
 
@@ -113,7 +111,7 @@ def copied_article(tree: Any, title: str) -> str:
     headings = (title, *tree.xpath("//h1//text()"))
     names = {_name(part) for heading in headings for part in (heading, *title_parts(heading))}
     for block in tree.xpath(_MENTIONS):
-        links = filter(None, map(_ARTICLE.match, block.xpath(".//a/@href")))
+        links = filter(None, map(_PATTERNS["article"].match, block.xpath(".//a/@href")))
         same = [link for link in links if _name(unquote(link["title"])) in names]
         if _states_copy(block, same):
             return same[0][0] if same else "Wikipedia"
@@ -142,7 +140,7 @@ def with_address(url: str, signs: Signs) -> Signs:
     """Add the signs that follow from the requested address."""
     address = original_of(url if url.startswith("http") else signs.address)  # that a file states
     at_front = is_front(signs.address) and bool(address) and not is_front(address)
-    may_list = not is_front(address) and _LISTING_PLACE.search(address) is None
+    may_list = not is_front(address) and _PATTERNS["listing_place"].search(address) is None
     return replace(signs, at_front=at_front, may_list=may_list)
 
 

@@ -83,10 +83,7 @@ def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
 
 
 def read_here(reader: str, body: Body) -> list[Found]:
-    """Read a body in this process; loads the reader's libraries on first use.
-
-    `reader` is a key of `_READERS`.
-    """
+    """Read a body in this process by one of `_READERS`, whose libraries load on first use."""
     module, _, name = _READERS[reader].partition(".")
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
     return found if isinstance(found, list) else [found]

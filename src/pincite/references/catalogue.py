@@ -116,10 +116,7 @@ GRAVE = tuple(NoticeKind)[:4]  # what a reinstatement takes back
 
 
 def in_force(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """The notices of a work, each kind with its date if one is known, the gravest first.
-
-    Retractions that were taken back later are left out.
-    """
+    """The notices of a work that were not taken back, dated if possible, the gravest first."""
     stated = dict.fromkeys(notices)
     reinstated = max((n.date for n in stated if n.kind is NoticeKind.REINSTATED), default="")
     dated = {n.kind for n in stated if n.date}
@@ -180,10 +177,7 @@ def ask(
     services: Sequence[Lookup] = (),
     needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, found: None,
 ) -> Lookups:
-    """Ask every source, then each service for what is needed of it after what was found before.
-
-    A failure of one costs only its own answer.
-    """
+    """Ask every source, then each service what is still needed; a failure costs one answer."""
     works, asked, failed, tried = list[Work](), list[str](), list[Unanswered](), list[str]()
     found = Lookups(works, asked, failed, tried)
 
@@ -340,8 +334,6 @@ class Catalogue:
         files = self._db.execute("SELECT size, done FROM files ORDER BY name").fetchall()
         return hashlib.sha256(repr(files).encode()).hexdigest()[:12]
 
-    # ── Looking up ───────────────────────────────────────────────────────────────────────────────
-
     def lookup(self, citation: Citation) -> list[Work]:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
         rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
@@ -408,8 +400,6 @@ class Catalogue:
             for kind, value in dict.fromkeys([*pairs, *(p for w in works for p in sorted(w.ids))])
             for (text,) in self._db.execute(query, (kind, value))
         ]
-
-    # ── Importing ────────────────────────────────────────────────────────────────────────────────
 
     def add(
         self,

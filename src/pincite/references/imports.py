@@ -101,9 +101,6 @@ def marked(work: Work) -> Work:
     return replace(work, title=_MARK.sub("", work.title), notices=notices)
 
 
-# ── JSON: Crossref and OpenAlex ──────────────────────────────────────────────────────────────────
-
-
 def _of_json(path: Path) -> Iterator[Imported]:
     with _text(path) as file:
         first = file.readline(DEFAULT_LIMITS.line_bytes)
@@ -213,9 +210,6 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
     )
 
 
-# ── XML: PubMed and DBLP ─────────────────────────────────────────────────────────────────────────
-
-
 def pubmed_work(data: bytes) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
     record = parsed(data)
@@ -282,9 +276,6 @@ def dblp_work(data: bytes) -> Iterator[Work]:
         if "withdrawn" in record.get("publtype", "")
         else (),
     )
-
-
-# ── Retraction Watch ─────────────────────────────────────────────────────────────────────────────
 
 
 def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:

@@ -122,9 +122,6 @@ def _is_latin(text: str) -> bool:
     return 2 * sum(c.isascii() for c in letters) >= len(letters)
 
 
-# ── People ───────────────────────────────────────────────────────────────────────────────────────
-
-
 @lru_cache(maxsize=16384)
 def _parts(name: str) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a name, and the initials that stand for others: "Urban MH" has two."""
@@ -195,8 +192,6 @@ def authors(cited: Sequence[str], known: Sequence[str], *, more: bool = False) -
         return Authors.OTHERS
     return Authors.FEWER if len(cited) < len(known) and not more else Authors.SAME
 
-
-# ── Venues ───────────────────────────────────────────────────────────────────────────────────────
 
 _STOP = frozenset("the of on in for and a an de la et und der die du des le acm ieee cvf".split())
 _KINDS = word_lists(__file__, "words")["kinds"]

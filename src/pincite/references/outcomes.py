@@ -225,9 +225,6 @@ def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
     return min(found, key=list(Status).index, default=Status.AGREES)
 
 
-# ── Comparing ────────────────────────────────────────────────────────────────────────────────────
-
-
 def _compared(citation: Citation, work: Work) -> _Match:
     cited, place = citation.title or "", citation.publisher or ""
     title = matching.titles(cited, work.title)
@@ -300,9 +297,6 @@ def _unconfirmed(citation: Citation, work: Work) -> str:
     is_only_preprint = not work.venue or matching.is_preprint(work.venue)
     is_open = work.kind == "preprint" and is_only_preprint and not matching.is_preprint(venue)
     return venue if is_open else ""
-
-
-# ── Messages ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _notes(outcome: Outcome) -> Iterable[Note]:

@@ -77,10 +77,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         return tuple(self._warnings)
 
     def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
-        """Return at most `k` pages per query, best first; none, and a warning, if it failed.
-
-        Raises FetchingIsOff.
-        """
+        """Return up to `k` pages per query, best first; none, and a warning, if it failed."""
         return [self._search_one(query, language)[:k] for query in queries]
 
     def _search_one(self, query: str, language: str) -> list[WebResult]:

@@ -262,9 +262,6 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 100 else text[:100] + "…")
 
 
-# ── Lists ──────────────────────
-
-
 def category_at(text: str, home: Site) -> tuple[Site, str]:
     """Parse a category; returns its wiki, and its name without the namespace.
 

@@ -196,9 +196,6 @@ def _expected_form(api: ActionApi) -> Iterator[None]:
         raise WikiError(message[:300], "not_mediawiki") from error
 
 
-# ── One page ──────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """One revision of a page; `notes` are for people, in order of events."""
@@ -350,9 +347,6 @@ def nearest(api: ActionApi, title: str) -> list[str]:
         if rows := (reply.get("query") or {}).get(asked["list"]):
             return [str(row.get("title")) for row in rows]
     return []
-
-
-# ── Many pages ──────────────────────
 
 
 def members(api: ActionApi, category: str) -> list[str]:

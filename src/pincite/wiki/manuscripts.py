@@ -22,17 +22,13 @@ TITLE_WORDS = 3  # lower-case words, at least, of the sentence in a reference th
 NOUN = "[this work]"  # stands for a mark that its sentence needs: its digits would be a figure
 MAX_USES = 20_000  # of references: "[1-50]" is short
 _LINE = re.compile(r"[^\n]+|^$", re.MULTILINE)
-_P = patterns(__file__, "manuscripts")
-_LIST = _P["list"]
+_PATTERNS = patterns(__file__, "manuscripts")
 _ENTRY = re.compile(r"(?:\[(\d{1,3})\]:?|(\d{1,3})[.)]?)\s+(?=\S)")
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]{0,999}[^\s<>\"”.,;:)\]]", re.IGNORECASE)
 _QUOTED = re.compile(r"[“\"„]([^“”\"„]{10,300}?)[,.]?[”\"“]")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _LOWER = re.compile(r"(?<!\S)[^\W\d_A-Z]\S*")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_SUPERSCRIPT = _P["superscript"]
-_NEEDS_MARK = _P["needs_mark"]
-_NAMED = _P["named"]
 _CONTINUES = re.compile(r"[a-zA-Z0-9,–-]\Z")
 _NEW_SENTENCE = re.compile(r"(?:\A|[.!?]\s+)\Z")
 _INTERVAL = re.compile(r"\b(?:CI|IQR|KI|range|interval)\b[\s,:=]*\Z")  # 95% CI [1, 3]
@@ -76,7 +72,7 @@ def listed_references(source: str) -> list[Source]:
 
 def _entries(source: str, lines: Sequence[Span]) -> tuple[dict[str, Span], set[Span]]:
     """The references by number, without it, and the lines of the list with its heading."""
-    heads = [n for n, line in enumerate(lines) if _LIST.fullmatch(line.of(source)[:60])]
+    heads = [n for n, line in enumerate(lines) if _PATTERNS["list"].fullmatch(line.of(source)[:60])]
     first = [n for n, line in enumerate(lines) if line.of(source).startswith("[1]")]
     start = heads[-1] if heads else first[-1] if first else len(lines)
     found: dict[str, Span] = {}
@@ -127,7 +123,7 @@ def _bracketed(source: str, part: Span) -> list[Mark]:
 
 def _superscripts(source: str, part: Span) -> list[Mark]:
     found = []
-    for each in _SUPERSCRIPT.finditer(source, *part):
+    for each in _PATTERNS["superscript"].finditer(source, *part):
         (mark,) = citation_marks.marks(f"[{each[0].translate(_RAISED)}]")
         found.append(Mark(Span(*each.span()), mark.ids))
     return found
@@ -153,9 +149,9 @@ def _write(
             out.literal(between, at)
             before, after = _before(source, part, mark.span), source[mark.span.end : part.end]
             goes_on = after.lstrip()[:1].islower()
-            named = goes_on and bool(_NAMED.search(before))
+            named = goes_on and bool(_PATTERNS["named"].search(before))
             is_subject = goes_on and not named and bool(_NEW_SENTENCE.search(before))
-            in_text = is_subject or bool(_NEEDS_MARK.search(before))
+            in_text = is_subject or bool(_PATTERNS["needs_mark"].search(before))
             if in_text:
                 out.rendered(NOUN, mark.span)
         for number in ids[: MAX_USES - len(uses)]:

@@ -192,8 +192,7 @@ class _Walker:
 
 # Picture options that are not the caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
-_P = patterns(__file__, "wikitext", category="|".join(CATEGORY))
-_PAGES = _P["pages"]
+_PATTERNS = patterns(__file__, "wikitext", category="|".join(CATEGORY))
 _PAGE_FIELDS = TABLE["fields"]["pages"]
 _LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
@@ -242,7 +241,7 @@ class _Marks:
             details = node.attributes.get("details", "")
             if whole := node.attributes.get("extends"):  # <ref extends=a>p. 5</ref>
                 name, sources, details = whole, (), plain(node.parts[0], self.source)
-            pages = _PAGES.sub("", details.strip()) or None
+            pages = _PATTERNS["pages"].sub("", details.strip()) or None
             self._use(out, Use(node.span, name or None, group or None, sources, pages))
             if _holds_marks(node.parts[0], notes=True):
                 self._note(node.parts[0])
@@ -412,12 +411,10 @@ _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
 _FIRST = ("1", "text", "quote", "content", "title")  # names of the first, as in {{quote|text=…}}
 _FILE = re.compile(rf"\s*(?:{'|'.join(templates.FILE)})\s*:", re.IGNORECASE)
-_HIDDEN = _P["hidden"]
 STYLES = word_lists(__file__, "words")["styles"]
 _ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
 _SPACE = re.compile(r"\s")
 _LONGEST = 500  # characters of an inline template; a longer one contains texts
-_OTHER_WIKI = _P["other_wiki"]
 
 
 class _Renderer:
@@ -476,13 +473,13 @@ class _Renderer:
             if self.marks:
                 self.marks.file(node)
             return
-        if _HIDDEN.match(target) or first is None:
+        if _PATTERNS["hidden"].match(target) or first is None:
             return
         self.out.link(node.span)
         if len(node.parts) > 1:
             self.render([n for part in node.parts[1:] for n in part])
         else:
-            prefix = _OTHER_WIKI.match(target)
+            prefix = _PATTERNS["other_wiki"].match(target)
             start = first.start + (prefix.end() if prefix else 0)
             self.out.literal(self.source[start : first.end], start)
             self.render(node.parts[0][1:])
@@ -572,7 +569,7 @@ def plain(nodes: Sequence[Node], source: str) -> str:
 
 # ── What a reference says ──────────────────────
 
-ARCHIVE = _P["archive"]
+ARCHIVE = _PATTERNS["archive"]
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _URLS = TABLE["fields"]["url"]
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
