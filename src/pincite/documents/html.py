@@ -106,11 +106,14 @@ def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
     blocks, line = list[Block](), list[Piece]()
     for piece in chain(pieces, [("\n", "")]):
         if line and piece[0][:1] == "\n":
-            blocks.append(_block(line))
+            text = " ".join("".join(words for words, _ in line).split())
+            linked = sum(len(words) for words, part in line if part == "a") / max(1, len(text))
+            parts = {part for words, part in line if not words.isspace()}
+            blocks += [Block(text, linked, "h1" in parts, "comments" in parts)] if text else []
             line = []
         if not piece[0].isspace() or line:
             line.append(piece)
-    return [block for block in blocks if block.text]
+    return blocks
 
 
 def signs_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Signs:
@@ -291,13 +294,6 @@ def _stated_colour(element: Any, what: str) -> str:
     value = next(filter(None, (*stated[-1:], *map(element.get, legacy))), "")
     colour = re.sub(r"\s+|!important", "", value.lower())
     return "white" if _WHITE.fullmatch(colour) else colour
-
-
-def _block(line: list[Piece]) -> Block:
-    text = " ".join("".join(piece for piece, _ in line).split())
-    linked = sum(len(piece) for piece, part in line if part == "a")
-    parts = {part for piece, part in line if not piece.isspace()}
-    return Block(text, linked / max(1, len(text)), "h1" in parts, "comments" in parts)
 
 
 def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
@@ -765,7 +761,8 @@ def written_works(scripts: Iterable[str]) -> list[Mapping[str, Any]]:
         for outer in found if isinstance(found, list) else [found]:
             inner = outer.get("@graph") if isinstance(outer, dict) else None
             things = inner if isinstance(inner, list) else [outer]
-            works += [thing for thing in things if isinstance(thing, dict) and _is_written(thing)]
+            objects = (thing for thing in things if isinstance(thing, dict))
+            works += [o for o in objects if any(_WRITTEN.search(str(t)) for t in _types_of(o))]
     return works
 
 
@@ -780,7 +777,3 @@ def _unwrapped(text: str) -> str:
 def _types_of(thing: Mapping[str, Any]) -> list[Any]:
     types = thing.get("@type")
     return types if isinstance(types, list) else [types]
-
-
-def _is_written(thing: Mapping[str, Any]) -> bool:
-    return any(_WRITTEN.search(str(one)) for one in _types_of(thing))

@@ -229,15 +229,15 @@ def find_notice(page: Signs) -> Notice | None:
     advertises = "parked" in cue_of and _is_domain(page)
     if has_statement(page.text, page.title) and not advertises:
         cue_of = {kind: cue for kind, cue in cue_of.items() if declares(kind, page)}
-    notices = [
-        Notice(kind, _probability(values), cue)
-        for kind, cue in cue_of.items()
-        if (values := features(kind, page))
-    ]
-    least = _table(WEIGHTS)["threshold"]
-    probable = (notice for notice in notices if notice.probability >= least)
+    table, notices = _table(WEIGHTS), list[Notice]()
+    for kind, cue in cue_of.items():
+        values = features(kind, page)
+        weighted = (table["weights"].get(name, 0.0) * value for name, value in values.items())
+        probability = sigmoid(table["intercept"] + sum(weighted))
+        if values and probability >= table["threshold"]:
+            notices.append(Notice(kind, probability, cue))
     # Lists come last: a search may have no results.
-    return max(probable, key=lambda n: (n.kind not in LISTS, n.probability), default=None)
+    return max(notices, key=lambda n: (n.kind not in LISTS, n.probability), default=None)
 
 
 def candidate_kinds(page: Signs) -> dict[str, str]:
@@ -283,12 +283,6 @@ def features(kind: str, page: Signs) -> dict[str, float]:
         "at_front": float(page.at_front and kind == "front"),
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _probability(values: Mapping[str, float]) -> float:
-    table = _table(WEIGHTS)
-    weighted = (table["weights"].get(name, 0.0) * value for name, value in values.items())
-    return sigmoid(table["intercept"] + sum(weighted))
 
 
 def declares(kind: str, page: Signs) -> bool:

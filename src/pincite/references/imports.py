@@ -214,13 +214,12 @@ def pubmed_work(data: bytes) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
     record = parsed(data)
     article = record.find("MedlineCitation/Article")
-    fields = papers.pubmed_fields(record)
+    fields = papers.texts_at(papers.PUBMED_PATHS, record)
     types = {line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")}
     printed = stated_date(" ".join(article.find("Journal/JournalIssue/PubDate").itertext()))
     online = [papers.pubmed_date(each) for each in article.iterfind("ArticleDate")]
-    notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * (
-        "Retracted Publication" in types
-    )
+    is_retracted = "Retracted Publication" in types
+    notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * is_retracted
     doi, others = doi_of(fields["doi"]) or "", list[Work]()
     for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
@@ -254,27 +253,24 @@ def dblp_work(data: bytes) -> Iterator[Work]:
     links = [one_line(each.text) for each in record.iterfind("ee")]
     doi = next(filter(None, map(doi_of, links)), "")
     names = (line_of(each).rstrip(" 0123456789") for each in record.iterfind("author"))
-    venue = (
-        record.find("journal") if record.find("journal") is not None else record.find("booktitle")
-    )
+    venues = (line_of(record.find(tag)) for tag in ("journal", "booktitle"))
     volume = line_of(record.find("volume"))  # of a preprint: "abs/2101.00001"
-    is_preprint = "informal" in record.get("publtype", "")
+    publication = record.get("publtype", "")
+    notice = Notice(NoticeKind.WITHDRAWN, stated_by="DBLP")
     yield Work(
         line_of(record.find("title")).removesuffix("."),
         tuple(filter(None, names)),
         (int(record.findtext("year")),) if record.findtext("year") else (),
-        line_of(venue),
+        next(filter(None, venues), ""),
         doi,
         arxiv=arxiv_of(doi) or (volume.removeprefix("abs/") if volume.startswith("abs/") else ""),
         isbns=isbns_of(map(line_of, record.iterfind("isbn"))),
-        kind="preprint" if is_preprint else record.tag,
+        kind="preprint" if "informal" in publication else record.tag,
         volume=volume,
         issue=line_of(record.find("number")),
         pages=line_of(record.find("pages")),
         publisher=line_of(record.find("publisher")),
-        notices=(Notice(NoticeKind.WITHDRAWN, stated_by="DBLP"),)
-        if "withdrawn" in record.get("publtype", "")
-        else (),
+        notices=(notice,) if "withdrawn" in publication else (),
     )
 
 

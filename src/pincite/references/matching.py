@@ -96,10 +96,9 @@ def common_words(cited: str, known: str) -> float:
 
 def _numbers(words: Sequence[str]) -> list[str]:
     """Numbers tell parts of a series apart, and so do single letters at the end."""
-    last = (
-        [words[-1]] if words and (len(words[-1]) == 1 or re.fullmatch("[ivx]+", words[-1])) else []
-    )
-    return [word for word in words if word.isdigit()] + last
+    last = words[-1] if words else ""
+    is_part = len(last) == 1 or re.fullmatch("[ivx]+", last) is not None
+    return [word for word in words if word.isdigit()] + [last] * is_part
 
 
 def _is_part(short: str, long: str) -> bool:

@@ -48,7 +48,7 @@ _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
 
 
 class SearxSearch(AbstractContextManager["SearxSearch"]):
-    """A SearXNG client, one query at a time; close it, or use it as a context manager."""
+    """A SearXNG client, one query at a time; a context manager."""
 
     def __init__(
         self, url: str, cache: FetchCache, rules: WebRules, resolve: Resolve = system_resolver
@@ -108,11 +108,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         self._cache.put(page.lasting(KEEP_DAYS * DAY))
         return found
 
-    def close(self) -> None:
-        self._client.close()
-
     def __exit__(self, *error: object) -> None:
-        self.close()
+        self._client.close()
 
 
 def query_words(text: str) -> str:
@@ -281,13 +278,13 @@ def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Uncheck
 
 def _generic_redirect(url: str, final_url: str) -> Unchecked | None:
     """Detect a redirect to a generic page (front page, login)."""
-    cited, final = urlsplit(hosts.original_of(url)), urlsplit(hosts.original_of(final_url))
-    cited_place, final_place = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
+    cited, final = hosts.original_of(url), hosts.original_of(final_url)
+    cited_place, final_place = (f"{p.netloc}{p.path}" for p in map(urlsplit, (cited, final)))
     detail = f"it redirects to {final_url}"
     for reason, place in ((Reason.CONSENT, _CONSENT_PLACE), (Reason.LOGIN, _LOGIN_PLACE)):
         if place.search(final_place) and not place.search(cited_place):
             return Unchecked(url, reason, detail)
-    if hosts.is_front(hosts.original_of(final_url)) and not hosts.is_front(hosts.original_of(url)):
+    if hosts.is_front(final) and not hosts.is_front(cited):
         return Unchecked(url, Reason.FRONT_PAGE, detail)
     return None
 

@@ -212,8 +212,8 @@ class Page:
 
 
 def article_of(page: Page) -> Article:
-    text = PageText(page.wikitext, page.title, "wikitext", page.revision_id, page.timestamp)
-    article = parse_page(replace(text, language=page.language))
+    known = (page.revision_id, page.timestamp, page.language)
+    article = parse_page(PageText(page.wikitext, page.title, "wikitext", *known))
     url = page.site.revision(page.revision_id)
     warnings = (*page.notes, *article.warnings)
     return replace(article, url=url, warnings=warnings, page_id=page.page_id or None)

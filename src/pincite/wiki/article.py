@@ -234,11 +234,10 @@ def _opened(path: str | Path, name: str) -> IO[bytes]:
         return Path(path).open("rb")
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        message = (
+        raise InputError(
             f"{name} cannot be opened: {reason}. Expected an article as wikitext, HTML or text, a "
             "MediaWiki dump, or - for standard input. Check the path."
-        )
-        raise InputError(message) from error
+        ) from error
 
 
 def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
@@ -255,11 +254,10 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
         message = f"{name} is empty. Expected an article as wikitext, HTML or text. Check the file."
         raise InputError(message)
     if len(source) > MAX_PAGE:
-        message = (
+        raise InputError(
             f"{name} has {len(source):,} characters; a page may have {MAX_PAGE:,}. Expected one "
             "article. Split the file, or give a dump."
         )
-        raise InputError(message)
     if not is_html:
         return PageText(source, title or title_of(source, stem))
     known = title or title_of(source, stem, "html")
@@ -328,8 +326,7 @@ def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
         reader.pages.clear()
 
 
-_OF_PAGE = ("page/title", "page/ns", "page/id")
-_KEPT = {*_OF_PAGE, "revision/id", "revision/timestamp", "revision/text"}
+_KEPT = {"page/title", "page/ns", "page/id", "revision/id", "revision/timestamp", "revision/text"}
 
 
 class _DumpReader:
