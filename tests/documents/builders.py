@@ -1,7 +1,9 @@
-"""A PDF writer of a few lines, and a writer of web archives."""
+"""A PDF writer of a few lines, and writers of ZIP files and of web archives."""
 
 import gzip
-from collections.abc import Sequence
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
 
 # Left, baseline, text and, unless it is 10, the font size; or operators of a page's content.
 Line = tuple[float, float, str] | tuple[float, float, str, float] | str
@@ -80,6 +82,14 @@ def assembled_pdf(objects: list[str], encrypt: str = "") -> bytes:
     locked = f"/Encrypt << {encrypt} >> /ID [<{'00' * 16}> <{'00' * 16}>]" if encrypt else ""
     out += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R /Info 4 0 R {locked} >>\n"
     return f"{out}startxref\n{start}\n%%EOF\n".encode("latin-1")
+
+
+def zipped(parts: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return file.getvalue()
 
 
 def warc_record(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.found import document, refusal
 from support.rows import text_of
 
 from pincite.documents.collection import collected
@@ -65,8 +66,7 @@ def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
 @pytest.mark.parametrize("name", ["saved.bib", "saved.txt"])
 def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     found = read(BIBTEX.lstrip() if name == "saved.bib" else BIBTEX[BIBTEX.index("@art") :], name)
-    first = found[0]
-    assert isinstance(first, Document)
+    first = document(found[0])
     assert (first.url, first.title) == ("https://doi.org/10.9999/trams.1", "Trams and slëep: 5–6")
     assert (first.text, first.published) == ("Sleep fell by 3% in 5 towns.", "2019-04")
     assert first.meta["authors"] == "van Holm, Ida; Berg, Per; Varde Study Group"
@@ -74,8 +74,7 @@ def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     assert titles(found) == ["Trams and slëep: 5–6", "Same key", "Bells"]
     reasons = [each.reason for each in found if isinstance(each, Unchecked)]
     assert reasons == [Reason.TITLE_ONLY, Reason.UNDECODABLE]
-    last = found[-1]
-    assert isinstance(last, Document)
+    last = document(found[-1])
     assert last.meta["retracted"] == "yes"
     if name == "saved.bib":
         assert first.meta["journal"] == "Journal of träms"
@@ -83,9 +82,8 @@ def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
 
 def test_text_that_only_quotes_a_record_is_one_document(read: Read) -> None:
     text = "Write to holm@trams.example, who wrote @article{holm, title = {Trams}} for us."
-    (document,) = read(text, "note.txt")
-    assert isinstance(document, Document)
-    assert document.kind == "text"
+    (found,) = read(text, "note.txt")
+    assert document(found).kind == "text"
 
 
 @pytest.mark.parametrize(("name", "sign"), [("saved.csv", ","), ("saved.tsv", "\t")])
@@ -106,5 +104,4 @@ def test_the_rows_of_a_table_of_papers(read: Read, name: str, sign: str) -> None
 
 def test_a_table_of_papers_without_abstracts_names_the_missing_column(read: Read) -> None:
     (problem,) = read("title,doi\nTrams,10.9999/trams.1\n", "saved.csv")
-    assert isinstance(problem, Unchecked)
-    assert "abstract" in problem.detail
+    assert "abstract" in refusal(problem).detail

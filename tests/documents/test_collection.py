@@ -15,7 +15,7 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.documents.collection import exact_key, files, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError
-from pincite.types import Reason, Unchecked
+from pincite.types import Reason
 
 SAME = text_of("documents/collection/same.txt")
 DIFFERENT = """
@@ -111,8 +111,7 @@ def test_pictures_of_a_saved_page_are_no_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["saved", "{saved}"])
 def test_a_missing_source_states_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    found = open_sources(tmp_path / name).get("https://e.org/x")
-    assert isinstance(found, Unchecked)
+    found = refusal(open_sources(tmp_path / name).get("https://e.org/x"))
     assert found.reason is Reason.NOT_SUPPLIED
     assert str(tmp_path / name) in found.detail
 

@@ -8,13 +8,14 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from documents.builders import assembled_pdf, warc_record
+from documents.builders import assembled_pdf, warc_record, zipped
+from support.found import document, refusal
 from support.table_files import sheet, workbook
 
 from pincite.corpus.engines import EmbeddedCorpus
@@ -83,16 +84,8 @@ def scanned(side: int) -> bytes:
     return assembled_pdf(objects)
 
 
-def packed(parts: Mapping[str, bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
-    return file.getvalue()
-
-
 def docx(document: bytes, name: str = "word/document.xml") -> bytes:
-    return packed({"[Content_Types].xml": b"<Types/>", name: document})
+    return zipped({"[Content_Types].xml": b"<Types/>", name: document})
 
 
 def epub(chapter: bytes, package: bytes = b"", n_times: int = 1) -> bytes:
@@ -100,7 +93,7 @@ def epub(chapter: bytes, package: bytes = b"", n_times: int = 1) -> bytes:
     package = package or b'<p><item id="a" href="a.xhtml"/><spine>%s</spine></p>' % spine
     container = b'<container><rootfile full-path="book.opf"/></container>'
     parts = {"META-INF/container.xml": container, "book.opf": package, "a.xhtml": chapter}
-    return packed(parts)
+    return zipped(parts)
 
 
 def pptx(
@@ -116,7 +109,7 @@ def pptx(
         "ppt/a.xml": slide,
         "ppt/_rels/a.xml.rels": rels % b"a.xml",
     }
-    return packed(parts)
+    return zipped(parts)
 
 
 def mhtml(after: bytes) -> bytes:
@@ -425,8 +418,7 @@ def test_a_hostile_spreadsheet_is_refused_before_it_is_parsed(
 ) -> None:
     parser = SimpleNamespace(from_filelike=lambda file: pytest.fail("it was parsed"))
     monkeypatch.setattr("python_calamine.CalamineWorkbook", parser)
-    found = read_sheets(body.Body("u", file()))
-    assert isinstance(found, Unchecked)
+    found = refusal(read_sheets(body.Body("u", file())))
     assert found.reason in reasons
 
 
@@ -434,15 +426,13 @@ def test_a_hostile_spreadsheet_is_refused_before_it_is_parsed(
 def test_a_spreadsheet_that_repeats_a_text_too_often_is_too_large() -> None:
     cells = '<row><c t="s"><v>0</v></c></row>' * 250_000
     limits = Limits(memory=400_000_000)
-    found = read_bytes(workbook(cells, strings=["word " * 6_000]), url="u", limits=limits)
-    assert isinstance(found, Unchecked)
+    found = refusal(read_bytes(workbook(cells, strings=["word " * 6_000]), url="u", limits=limits))
     assert found.reason is Reason.TOO_LARGE
 
 
 def test_the_longest_text_of_a_cell_is_read() -> None:
     text = "w&" * 16_383
-    found = read_bytes(workbook(LONG_CELL.format(text.replace("&", "&amp;"))), url="u")
-    assert isinstance(found, Document)
+    found = document(read_bytes(workbook(LONG_CELL.format(text.replace("&", "&amp;"))), url="u"))
     assert found.text == text
 
 

@@ -226,5 +226,4 @@ def test_words_struck_out_in_markdown_are_no_text() -> None:
         b"Lake Sill is ~~81 *or* 82~~ 86 metres deep.", url="https://a.example/a.md",
         content_type="text/markdown",
     )  # fmt: skip
-    assert isinstance(found, Document)
-    assert found.text == "Lake Sill is 86 metres deep."
+    assert document(found).text == "Lake Sill is 86 metres deep."

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.found import refusal
 from web.zoo import GOOD, PAGES, Page, Zoo, after_failures, reply, zoo_server
 
 from pincite.errors import FetchError
@@ -147,8 +148,7 @@ def test_a_page_that_leads_elsewhere_now_is_not_taken_as_unchanged(
     zoo.pages["h0.test", "/"] = unless_modified
     with zoo.client(keep_days=0.0) as web:
         (found,) = WebSources(web, cache).fetch([url])
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.FRONT_PAGE
+    assert refusal(found).reason is Reason.FRONT_PAGE
 
 
 def test_a_private_host_is_read_once_a_setting_names_it(zoo: Zoo, cache: FetchCache) -> None:
@@ -159,8 +159,7 @@ def test_a_private_host_is_read_once_a_setting_names_it(zoo: Zoo, cache: FetchCa
         with WebClient(rules, resolve=lambda *_: ["127.0.0.1"]) as web:
             return WebSources(web, cache).fetch([url])[0]
 
-    refused = outcome(ports=(zoo.port,))
-    assert isinstance(refused, Unchecked)
+    refused = refusal(outcome(ports=(zoo.port,)))
     assert refused.reason is Reason.NOT_ALLOWED
     assert isinstance(outcome(private_hosts=frozenset({("h0.test", zoo.port)})), Fetched)
 
@@ -336,8 +335,7 @@ def test_a_resolver_that_hangs(zoo: Zoo) -> None:
     with FetchCache(Path(":memory:")) as memory:
         (found,) = WebSources(web, memory).fetch([zoo.url("slow.test")])
     released.set()
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.NO_HOST
+    assert refusal(found).reason is Reason.NO_HOST
     assert time.monotonic() - begin < 2
 
 
