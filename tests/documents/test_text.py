@@ -10,19 +10,10 @@ from hypothesis import strategies as st
 from support.found import document
 from support.rows import each_row, text_of
 
+from pincite.documents import text
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
-from pincite.documents.text import (
-    MAX_MARKS,
-    cleaned,
-    decoded,
-    detect,
-    document_of,
-    language_of,
-    one_line,
-    read_markdown,
-    read_text,
-)
+from pincite.documents.text import cleaned, decoded, detect, language_of, one_line, read_text
 from pincite.types import Document, Unchecked
 
 
@@ -45,9 +36,9 @@ def test_cleaned_text_has_one_kind_of_space_and_line(raw: str, expected: str) ->
 
 def test_marks_without_end_do_not_take_quadratic_time() -> None:
     start = time.process_time()
-    text = cleaned("a" + "\u0327\u0301\u0316" * 100_000)
+    found = cleaned("a" + "\u0327\u0301\u0316" * 100_000)
     assert time.process_time() - start < 2
-    assert len(text) <= MAX_MARKS + 1
+    assert len(found) <= text.MAX_MARKS + 1
 
 
 SENTENCE = "Die Brücke über den Fluß wurde im März eröffnet, und die Straße führt hinüber. " * 3
@@ -179,7 +170,7 @@ def test_plain_text_keeps_its_lines() -> None:
 
 
 def test_markdown_without_its_marks() -> None:
-    found = document(read_markdown(Body("u", MARKDOWN.encode())))
+    found = document(text.read_markdown(Body("u", MARKDOWN.encode())))
     assert found.title == "The harbour bridge"
     assert (found.published, found.language, found.kind) == ("2011-03-04", "en", "markdown")
     assert found.meta == {"author": "Eva Lund"}
@@ -188,14 +179,14 @@ def test_markdown_without_its_marks() -> None:
     assert {"The harbour bridge", sentence, "412 metres"} <= set(lines)
     assert any(line.startswith("1950 | 312") for line in lines)
     assert not set("*`#>~") & set(found.text)
-    assert document(read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))).title == (
+    assert document(text.read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))).title == (
         "A bold title"
     )
 
 
 @pytest.mark.parametrize("source", ["> " * 20_000, "*a " * 50_000, "- " * 10_000, "x" * 1_100_000])
 def test_hostile_markdown_is_read_or_refused(source: str) -> None:
-    assert isinstance(read_markdown(Body("u", source.encode())), Document | Unchecked)
+    assert isinstance(text.read_markdown(Body("u", source.encode())), Document | Unchecked)
 
 
 def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
@@ -217,8 +208,8 @@ def test_poems_keep_their_lines() -> None:
 
 def test_a_text_is_dated_by_its_head_and_a_table_is_not() -> None:
     line = "Loch Times, 12 October 2026"
-    assert document(read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
-    assert document(document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
+    assert document(text.read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
+    assert document(text.document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
 
 
 def test_words_struck_out_in_markdown_are_no_text() -> None:

@@ -8,14 +8,8 @@ import pytest
 from documents.builders import warc_record
 from support.found import document, refusal
 
-from pincite.documents.archives import (
-    MAX_FAULTS,
-    MAX_HEADER_BYTES,
-    MAX_HEADER_LINES,
-    Record,
-    record_at,
-    records,
-)
+from pincite.documents import archives
+from pincite.documents.archives import MAX_FAULTS, Record, records
 from pincite.documents.body import Limits
 from pincite.documents.read import read_path
 from pincite.types import Document, Reason, Unchecked
@@ -64,12 +58,12 @@ def test_pages_of_an_archive(archive: Path) -> None:
 def test_a_record_is_found_again_by_its_offset(archive: Path) -> None:
     for record in records(archive):
         assert isinstance(record, Record)
-        assert record_at(archive, record.offset) == record
+        assert archives.record_at(archive, record.offset) == record
     plain = archive.with_suffix("")
     plain.write_bytes(gzip.decompress(archive.read_bytes()))
     for record in records(plain):
         assert isinstance(record, Record)
-        assert record_at(plain, record.offset) == record
+        assert archives.record_at(plain, record.offset) == record
 
 
 def test_a_truncated_archive_gives_what_is_whole(archive: Path) -> None:
@@ -163,16 +157,16 @@ def test_an_archive_with_too_many_faults_is_given_up(tmp_path: Path) -> None:
 
 
 WARC = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://e.org/x\r\n"
-LONG = 2 * MAX_HEADER_BYTES
+LONG = 2 * archives.MAX_HEADER_BYTES
 ENDLESS = {
     "first line": b"a" * LONG,
     "header": WARC + b"X: " + b"a" * LONG,
-    "headers": WARC + b"X: a\r\n" * 2 * MAX_HEADER_LINES,
-    "continued": WARC + b"X: a\r\n" + b" a\r\n" * 2 * MAX_HEADER_LINES,
+    "headers": WARC + b"X: a\r\n" * 2 * archives.MAX_HEADER_LINES,
+    "continued": WARC + b"X: a\r\n" + b" a\r\n" * 2 * archives.MAX_HEADER_LINES,
     "header of HTTP": WARC + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\nX: " + b"a" * LONG,
     "headers of HTTP": WARC
     + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\n"
-    + b"X: a\r\n" * 2 * MAX_HEADER_LINES,
+    + b"X: a\r\n" * 2 * archives.MAX_HEADER_LINES,
 }
 
 
@@ -190,7 +184,7 @@ def test_headers_without_end_end_the_archive(tmp_path: Path, endless: bytes, pac
 def test_endless_blank_lines_cost_themselves(tmp_path: Path) -> None:
     path = tmp_path / "blank.warc"
     good = gzip.decompress(warc_record("https://e.org/a", PAGE))
-    path.write_bytes(good + b"\r\n" * 2 * MAX_HEADER_LINES + good)
+    path.write_bytes(good + b"\r\n" * 2 * archives.MAX_HEADER_LINES + good)
     _, blank, last = records(path)
     assert refusal(blank).reason is Reason.TOO_LARGE
     assert isinstance(last, Record)
@@ -205,12 +199,12 @@ def test_records_without_end_end_the_archive(tmp_path: Path) -> None:
 
 
 def test_lines_in_bodies_and_headers_of_other_records_do_not_count(tmp_path: Path) -> None:
-    n_chunks = MAX_HEADER_LINES
+    n_chunks = archives.MAX_HEADER_LINES
     chunks = b"1\r\na\r\n" * n_chunks + b"0\r\n\r\n"
     empty = gzip.compress(WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n")
     path = tmp_path / "many.warc.gz"
     path.write_bytes(
-        empty * (MAX_HEADER_LINES // 4)
+        empty * (archives.MAX_HEADER_LINES // 4)
         + warc_record("https://e.org/a", chunks, Transfer_Encoding="chunked")
     )
     *_, last = records(path)

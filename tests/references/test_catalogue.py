@@ -15,17 +15,7 @@ from pincite.errors import CorpusError, InputError
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.protocols import Query
 from pincite.references import catalogue, imports
-from pincite.references.catalogue import (
-    NOTICE,
-    Catalogue,
-    CorpusRecords,
-    Counted,
-    Imported,
-    Notice,
-    NoticeKind,
-    Work,
-    ask,
-)
+from pincite.references.catalogue import Catalogue, Counted, Imported, Notice, NoticeKind, Work, ask
 from pincite.references.imports import marked
 from pincite.references.outcomes import Status, decide
 from pincite.settings import Settings
@@ -46,7 +36,7 @@ def works(tmp_path: Path) -> Iterator[Catalogue]:
 
 def about(kind: NoticeKind, notice: str, date: str, source: str, **ids: str) -> Work:
     notices = (Notice(kind, notice, date, source),)
-    return Work("", kind=NOTICE, source=source, notices=notices, **ids)  # type: ignore[arg-type]
+    return Work("", kind=catalogue.NOTICE, source=source, notices=notices, **ids)  # type: ignore[arg-type]
 
 
 def add(works: Catalogue, *names: str) -> list[Counted]:
@@ -321,7 +311,7 @@ class Words:
 
 def in_a_corpus(**given: Any) -> Status:
     citation = cited(**given)
-    return decide(citation, ask(citation, [CorpusRecords(documents_of, Words())])).status
+    return decide(citation, ask(citation, [catalogue.CorpusRecords(documents_of, Words())])).status
 
 
 def test_a_retracted_record_is_found_by_number_and_by_title() -> None:
