@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,15 +65,8 @@ def test_fields_of_json_lines(tmp_path: Path) -> None:
     record = GOOD | {"site": "E", "year": 3, "id": "x", "kind": "abstract", "text": "Some\t words."}
     for name in ("a.jsonl", "a.jsonl.gz"):
         (found,) = documents(write_jsonl(tmp_path / name, record))
-        assert found == Document(
-            url="https://e.org/1",
-            title="One",
-            text="Some words.",
-            kind="abstract",
-            published="2001",
-            language="de",
-            meta={"site": "E", "id": "x"},
-        )
+        expected = Document("https://e.org/1", "One", "Some words.", "abstract", "2001")
+        assert found == replace(expected, language="de", meta={"site": "E", "id": "x"})
 
 
 def test_beir_records_keep_their_ids_or_addresses(tmp_path: Path) -> None:
@@ -90,16 +84,9 @@ def test_beir_records_keep_their_ids_or_addresses(tmp_path: Path) -> None:
 
 
 def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
-    nested = "[" * 100_000
     bad = [
-        "{",
-        "[1]",
-        {"url": "u"},
-        {"text": "t"},
-        {"url": "u", "text": 5},
-        nested,
-        '"\\ud800"',
-        "1" * 9_999,
+        *("{", "[1]", {"url": "u"}, {"text": "t"}, {"url": "u", "text": 5}, "[" * 100_000),
+        *('"\\ud800"', "1" * 9_999),
     ]
     path = write_jsonl(tmp_path / "bad.jsonl", GOOD, "", *bad, {"url": "u", "text": " "}, GOOD)
     found = list(documents(path))

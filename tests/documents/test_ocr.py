@@ -125,8 +125,7 @@ def test_pages_keep_their_confidence(recognising: Callable[..., None]) -> None:
 def test_a_picture_without_pages_has_a_confidence(recognising: Callable[..., None]) -> None:
     recognising(0.97)
     found = document(read(as_bytes(WHITE, "TIFF")))
-    sure = confidence_in(found.meta, Span(9, 12))
-    assert (found.kind, sure) == ("image", 97)
+    assert (found.kind, confidence_in(found.meta, Span(9, 12))) == ("image", 97)
 
 
 @pytest.mark.parametrize("kind", ["PDF", "TIFF"])
@@ -144,11 +143,9 @@ def test_unreadable_pages_and_pages_over_the_limit_are_named(
 
 def test_a_scan_that_is_unreadable_as_a_whole(recognising: Callable[..., None]) -> None:
     recognising(0.6)
-    found = refusal(read(as_bytes(WHITE, "JPEG")))
-    assert found.reason is Reason.UNREADABLE_SCAN
+    assert refusal(read(as_bytes(WHITE, "JPEG"))).reason is Reason.UNREADABLE_SCAN
     recognising(0.6, text="iI|l")  # a few letters, as are seen in any picture
-    found = refusal(read(as_bytes(WHITE, "JPEG")))
-    assert found.reason is Reason.EMPTY
+    assert refusal(read(as_bytes(WHITE, "JPEG"))).reason is Reason.EMPTY
 
 
 @pytest.mark.parametrize(
@@ -166,8 +163,7 @@ def test_hostile_pictures_are_refused_before_they_are_recognised(
     data: bytes, reason: Reason, recognising: Callable[..., None]
 ) -> None:
     recognising()
-    found = refusal(read(data))
-    assert found.reason is reason
+    assert refusal(read(data)).reason is reason
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA"])
@@ -229,10 +225,9 @@ def test_a_scan_is_read(dpi: int, tmp_path: Path, monkeypatch: Any) -> None:
     found = document(read_bytes(data, url="u"))
     assert json.loads(found.meta["recognised"])[0] >= 95
     expected = " ".join(HARBOUR)
-    blocks = difflib.SequenceMatcher(
-        None, expected, " ".join(found.text.split())
-    ).get_matching_blocks()
-    assert sum(block.size for block in blocks) >= 0.98 * len(expected)
+    matcher = difflib.SequenceMatcher(None, expected, " ".join(found.text.split()))
+    equal = sum(block.size for block in matcher.get_matching_blocks())
+    assert equal >= 0.98 * len(expected)
     assert "on 14 May 1873 by Governor" in found.text
 
 

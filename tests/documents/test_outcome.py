@@ -1,6 +1,8 @@
 """Notices (gone, refused, parked, paywall), and real pages that resemble them."""
 
 from collections import Counter
+from dataclasses import replace
+from itertools import product
 
 import pytest
 from support.found import document, refusal
@@ -187,6 +189,11 @@ def test_most_notices_of_every_kind_are_recognised(
         assert right[kind] / n[kind] >= FLOORS.get(kind, 0.9), kind
 
 
+def kind_of(signs: Signs) -> str | None:
+    found = find_notice(signs)
+    return found.kind if found else None
+
+
 def test_a_statement_outweighs_every_cue() -> None:
     text = "Page not found.\nThe band was formed in Varde by Ida Holm in 2003."
     assert has_statement(text)
@@ -196,11 +203,8 @@ def test_a_statement_outweighs_every_cue() -> None:
 
 def test_lists_are_expected_at_the_address_of_a_search() -> None:
     signs = Signs("Search results", "Search results", "38 items found", 0.8, 9)
-    found = find_notice(signs)
-    assert found
-    assert found.kind == "listing"
-    expected = Signs("Search results", "Search results", "38 items found", 0.8, 9, may_list=False)
-    assert find_notice(expected) is None
+    assert kind_of(signs) == "listing"
+    assert kind_of(replace(signs, may_list=False)) is None
 
 
 def test_what_a_parked_page_advertises_is_no_statement() -> None:
@@ -212,9 +216,7 @@ def test_what_a_parked_page_advertises_is_no_statement() -> None:
 
 def test_the_year_in_a_path_is_no_statement() -> None:
     text = "The requested URL /news/2004/tram.html was not found on this server."
-    found = find_notice(Signs("Error", "", text))
-    assert found
-    assert found.kind == "gone"
+    assert kind_of(Signs("Error", "", text)) == "gone"
 
 
 def outcomes(group: str, held_back: bool) -> list[str]:
@@ -243,12 +245,8 @@ def test_most_errors_and_copies_of_wikipedia_are_recognised(
 
 
 def test_at_most_one_honest_page_in_forty_is_refused() -> None:
-    found = [
-        outcome
-        for group in ("neighbours", "wikilike")
-        for held_back in (False, True)
-        for outcome in outcomes(group, held_back)
-    ]
+    groups = product(("neighbours", "wikilike"), (False, True))
+    found = [outcome for group, held_back in groups for outcome in outcomes(group, held_back)]
     assert len(found) == 60
     assert len(found) - found.count("read") <= 1
 
@@ -263,6 +261,4 @@ def test_a_headline_about_this_page_outweighs_why_it_is_gone(
 
 def test_a_first_sentence_about_this_page_is_a_notice_without_a_headline() -> None:
     text = "The file you requested could not be found. If you think this is a mistake, write to us."
-    found = find_notice(Signs("Error", "", text))
-    assert found
-    assert found.kind == "gone"
+    assert kind_of(Signs("Error", "", text)) == "gone"
