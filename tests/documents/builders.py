@@ -4,6 +4,11 @@ import gzip
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pincite.documents.body import Limits
+from pincite.documents.collection import collected
+from pincite.types import Document, Unchecked
 
 # Left, baseline, text and, unless it is 10, the font size; or operators of a page's content.
 Line = tuple[float, float, str] | tuple[float, float, str, float] | str
@@ -105,6 +110,17 @@ def warc_record(
         f"{outer}Content-Length: {len(payload)}\r\n\r\n"
     )
     return gzip.compress(warc.encode() + payload + b"\r\n\r\n")
+
+
+def read_as_file(
+    folder: Path, content: str | bytes, name: str = "p.xml", **limits: int
+) -> list[Document | Unchecked]:
+    """Write content to a file, packed if `name` ends in .gz, and read it as a collection."""
+    data = content.encode() if isinstance(content, str) else content
+    path = folder / name
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    collection = collected([path], Limits(**limits))
+    return [found for piece in collection.pieces for found in collection.read(piece)]
 
 
 def pubmed_record(

@@ -1,14 +1,14 @@
 """RIS and BibTeX files, and tables of papers, as collections."""
 
-import gzip
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from documents.builders import read_as_file
 from support.found import document, refusal
 from support.rows import text_of
 
-from pincite.documents.collection import collected
 from pincite.types import Document, Reason, Unchecked
 
 Found = list[Document | Unchecked]
@@ -20,14 +20,7 @@ BIBTEX = text_of("documents/bibliographies/works.bib")
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    def of(text: str, name: str) -> Found:
-        path = tmp_path / name
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-        collection = collected([path])
-        return [found for piece in collection.pieces for found in collection.read(piece)]
-
-    return of
+    return partial(read_as_file, tmp_path)
 
 
 def titles(found: Found) -> list[str]:
@@ -36,29 +29,23 @@ def titles(found: Found) -> list[str]:
 
 @pytest.mark.parametrize("name", ["saved.ris", "saved.txt", "saved.ris.gz"])
 def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
-    first, second, third = read(RIS, name)
-    assert isinstance(first, Document)
-    assert (first.url, first.title) == (
-        "https://doi.org/10.9999/trams.1",
-        "Trams and sleep in Varde",
-    )
+    found = read(RIS, name)
+    first, second, third = document(found[0]), refusal(found[1]), document(found[2])
+    assert first.url == "https://doi.org/10.9999/trams.1"
+    assert first.title == "Trams and sleep in Varde"
     assert (first.text, first.published) == ("Trams are loud. Sleep fell by 3 %.", "2019-04-07")
-    assert (first.kind, first.meta) == (
-        "ris",
-        {
-            "author": "I. M. Holm and P. Berg",
-            "authors": "Holm, Ida Marie; Berg, Per",
-            "coverage": "abstract",
-            "doi": "10.9999/trams.1",
-            "journal": "Journal of trams",
-            "keywords": "sleep; noise",
-            "pages": "11-19",
-            "volume": "3",
-        },
-    )
-    assert isinstance(second, Unchecked)
+    assert first.kind == "ris"
+    assert first.meta == {
+        "author": "I. M. Holm and P. Berg",
+        "authors": "Holm, Ida Marie; Berg, Per",
+        "coverage": "abstract",
+        "doi": "10.9999/trams.1",
+        "journal": "Journal of trams",
+        "keywords": "sleep; noise",
+        "pages": "11-19",
+        "volume": "3",
+    }
     assert (second.reason, second.url[-4:]) == (Reason.TITLE_ONLY, "/12/")
-    assert isinstance(third, Document)
     assert (third.title, third.meta["retracted"]) == ("Bells", "yes")
     assert third.url.endswith(f"{name}#3")
 

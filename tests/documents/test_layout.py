@@ -54,9 +54,8 @@ def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None)
     for n, page in enumerate(pages):
         page[-2:] = [line(f"Line {word} of a page", 700 - n) for word in ("one", "two")]
     found = [each.text for page in layout.without_running_heads(pages) for each in page]
-    assert [text for text in found if text in heads] == (
-        list(filter(None, heads)) if kept is None else kept
-    )
+    expected = list(filter(None, heads)) if kept is None else kept
+    assert [text for text in found if text in heads] == expected
 
 
 def test_the_heads_of_a_table_over_several_pages_are_kept_once() -> None:
@@ -74,12 +73,8 @@ TEXT = [line(f"{BODY[0]} and not of the last.", 700 - 12 * n) for n in range(9)]
 
 
 def test_a_sentence_goes_on_over_a_page_and_its_notes() -> None:
-    first = [
-        *TEXT,
-        line(BODY[0], 100),
-        line(BODY[1], 88),
-        line("See the minutes of 1931.", 60, size=8),
-    ]
+    note = line("See the minutes of 1931.", 60, size=8)
+    first = [*TEXT, line(BODY[0], 100), line(BODY[1], 88), note]
     second = [line("cranes at the northern quay.", 720), *TEXT, line("It was cold.", 560)]
     text, starts = running_text([first, second])
     assert text.split("\n\n")[1:] == [

@@ -26,9 +26,8 @@ def lines(*rows: str, caption: str = "", headed: bool = True) -> list[str]:
 
 
 def read(data: str, ending: str, content_type: str | None = None) -> Document:
-    found = read_bytes(data.encode(), url=f"https://e.org/a{ending}", content_type=content_type)
-    assert isinstance(found, Document)
-    return found
+    url = f"https://e.org/a{ending}"
+    return document(read_bytes(data.encode(), url=url, content_type=content_type))
 
 
 def test_each_value_stands_behind_its_header() -> None:
