@@ -93,8 +93,7 @@ def variants(url: str) -> tuple[str, ...]:
     page = original_of(url).split("#")[0]
     scheme, _, rest = page.partition("://")
     bare = rest.removeprefix("www.").rstrip("/")
-    first = "www." if rest.startswith("www.") else ""
-    hosts = (first, "" if first else "www.")
+    hosts = ("www.", "") if rest.startswith("www.") else ("", "www.")
     schemes = (scheme, "https" if scheme == "http" else "http")
     slashes = ("/", "") if rest.endswith("/") else ("", "/")
     found = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)

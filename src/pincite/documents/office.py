@@ -39,11 +39,7 @@ Found = Document | Unchecked
 
 
 class Refused(Exception):
-    """The file is invalid; converted to an `Unchecked` in this module."""
-
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
+    """Why the file is not read, as the reason and detail of an `Unchecked`."""
 
 
 class Parts:
@@ -144,7 +140,7 @@ def packed_as(
                 with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
                     return read(body, Parts(packed, factor * body.limits.max_bytes, kind))
             except Refused as refused:
-                return Unchecked(body.url, refused.reason, str(refused))
+                return Unchecked(body.url, *refused.args)
             except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError) as e:
                 return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable {kind}: {e}")
 

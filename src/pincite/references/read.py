@@ -19,23 +19,15 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
 from pincite.references.catalogue import Work, arxiv_of
-from pincite.text import identifiers
-from pincite.types import Citation, Document, Span, Unchecked
+from pincite.text import identifiers, tables_beside
+from pincite.types import Citation, Span, Unchecked
 from pincite.wiki.article import read_pages_of, references_of
 from pincite.wiki.manuscripts import listed_references
 from pincite.wiki.templates import Source, known_fields
 
 NOWHERE = Span(0, 0)
 _DOCUMENTS = (".pdf", ".docx", ".odt", ".rtf", ".epub", ".html.pdf")
-_ENTRY_TYPES = {
-    "article": "article-journal", "journal": "article-journal", "jour": "article-journal",
-    "inproceedings": "paper-conference", "conference": "paper-conference",
-    "book": "book", "incollection": "chapter", "inbook": "chapter", "chap": "chapter",
-    "phdthesis": "thesis", "mastersthesis": "thesis", "thes": "thesis",
-    "techreport": "report", "rprt": "report", "online": "webpage", "elec": "webpage",
-    "web": "webpage", "thesis": "thesis", "report": "report",
-    "cpaper": "paper-conference", "conf": "paper-conference",
-}  # fmt: skip
+_CSL_TYPES: Mapping[str, str] = tables_beside(__file__)["csl_types"]
 _YEAR = re.compile(r"(?<![\d/.-])(1[5-9]\d\d|20\d\d)(?![\d/-])")
 _AFTER_YEAR = re.compile(r"\(\d{4}[a-z]?\)[.,:]?\s+([^.?!]{10,300})[.?!]")  # APA: the title
 
@@ -72,7 +64,11 @@ def _read(path: Path) -> list[Reference]:
 def _references(path: Path) -> Iterator[Reference]:
     head = b"" if str(path) == "-" else head_of(path)
     if path.suffix.lower() in _DOCUMENTS or head.startswith((b"%PDF", b"PK\x03\x04")):
-        yield from _of_document(path)
+        for document in read_path(path):
+            if isinstance(document, Unchecked):
+                why = f"{document.reason} {document.detail}".strip()
+                raise InputError(f"{path} cannot be read: {why}")
+            yield from map(_listed, listed_references(document.text))
         return
     reader = bibliographies.reader_of(path) if head else ""
     if reader == papers.PUBMED:
@@ -104,15 +100,7 @@ def _cited(citation: Citation) -> Reference:
         for one in [_listed(each).citation for each in listed_references(citation.text)][:1]:
             named = {"title": one.title, "authors": one.authors, "date": one.date}
             citation = replace(citation, **named)  # type: ignore[arg-type]
-    return Reference(citation, kind=_ENTRY_TYPES.get(kind, "document"))
-
-
-def _of_document(path: Path) -> Iterator[Reference]:
-    for document in read_path(path):
-        if isinstance(document, Unchecked):
-            raise InputError(f"{path} cannot be read: {document.reason} {document.detail}".strip())
-        if isinstance(document, Document):
-            yield from map(_listed, listed_references(document.text))
+    return Reference(citation, kind=_CSL_TYPES.get(kind, "document"))
 
 
 def _listed(source: Source) -> Reference:
@@ -180,7 +168,7 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
         pmc=fields.get("pmcid") or identifiers.pmc_of_url(url or ""),
         arxiv=arxiv or None,
     )
-    kind = _ENTRY_TYPES.get(fields.get("type", "").lower(), "document")
+    kind = _CSL_TYPES.get(fields.get("type", "").lower(), "document")
     volume, issue = fields.get("volume", ""), fields.get("issue", "")
     return Reference(citation, True, kind, volume, issue)
 

@@ -417,13 +417,13 @@ _SPACE = re.compile(r"\s")
 _LONGEST = 500  # characters of an inline template; a longer one contains texts
 
 
+@dataclass(slots=True)
 class _Renderer:
     """Writes the visible text of nodes into `out`."""
 
-    def __init__(self, source: str, out: TextBuilder, marks: _Marks | None = None) -> None:
-        self.source = source
-        self.out = out
-        self.marks = marks
+    source: str
+    out: TextBuilder
+    marks: _Marks | None = None
 
     def render(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
