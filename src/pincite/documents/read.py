@@ -1,6 +1,8 @@
 """Reads bytes or a file into a `Document`, or the reason why there is none.
 
-Bad content never raises: it gives an `Unchecked`. Only a missing path raises `InputError`.
+A file holds web archives (`archives`), JSON lines (`jsonl`), records of papers (`papers`,
+`bibliographies`), or one page in a `body.Format`. Bad content never raises: it gives an
+`Unchecked`. Only a missing path raises `InputError`.
 """
 
 import hashlib

@@ -161,9 +161,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
-    best = max(own or same, key=lambda m: m.rank, default=None)
-    if best and best.is_same:  # its preprint may also have been published
-        best = max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
+    best = _best(own, same)
     unknown = _unknown_ids(wanted, matches) if found.asked else []
     impossible = {_ID_OF.get(fault.kind) for fault in citation.faults}
     of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
@@ -189,6 +187,14 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
     return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
+
+
+def _best(own: Sequence[_Match], same: Sequence[_Match]) -> _Match | None:
+    """The record to compare: one with an identifier of the reference, else one by its title."""
+    best = max(own or same, key=lambda m: m.rank, default=None)
+    if best and best.is_same:  # its preprint may also have been published
+        return max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
+    return best
 
 
 def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:

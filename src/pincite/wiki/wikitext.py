@@ -574,6 +574,7 @@ _WEB = re.compile(r"https?://", re.IGNORECASE)
 _URLS = TABLE["fields"]["url"]
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
 _MANY = re.compile(r"[1-9]a1\Z")
+_OF_COPY = ("archive-url", "archive-date")
 _WORKS = ("work", "website", "journal", "newspaper", "publisher")
 _BARE = re.compile(r"(?<![\w./@])www\.[\w-]+\.[^\s<>\[\]{}|\"]+", re.IGNORECASE)
 
@@ -587,24 +588,13 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     text = plain(nodes, source)
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
     found: list[Source] = []
-    for node in sorted(_works(nodes, source), key=_is_dead_link):  # last: they repeat an address
-        works: tuple[Source, ...]
-        if node.kind is not Kind.TEMPLATE:
-            address = _address(node, source)
-            title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
-            works = (Source(span, title or address, None, {"url": address, "title": title}),)
-        elif node.name in _IN_FLOW:
-            works = read_short(node, source, span)
-        else:
-            works = (read_template(node, source, span),)
-        for work in works:
-            place = _archived_by(node, work, found)
+    # Dead links come last: they repeat an address.
+    for node in sorted(_work_nodes(nodes, source), key=_is_dead_link):
+        for work in _works_of(node, source, span):
             known = {w.fields.get(key) for w in found for key in ("url", "archive-url")}
-            if place is not None:
-                copy = {"archive-url": work.fields["url"]}
-                copy |= {
-                    k: v for k, v in work.fields.items() if k in ("archive-url", "archive-date")
-                }
+            if (place := _archived_by(node, work, found)) is not None:
+                stated = {k: v for k, v in work.fields.items() if k in _OF_COPY}
+                copy = {"archive-url": work.fields["url"]} | stated
                 found[place] = replace(found[place], fields=copy | dict(found[place].fields))
             elif not (_is_dead_link(node) and work.fields.get("url") in known):
                 found.append(work)
@@ -620,6 +610,17 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
 def _is_dead_link(node: Node) -> bool:
     """Whether it is {{toter Link|url=…}} or similar: a tag that may be the only sign of a work."""
     return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
+
+
+def _works_of(node: Node, source: str, span: Span) -> tuple[Source, ...]:
+    """The works that a template or link names: several for some short citations."""
+    if node.kind is not Kind.TEMPLATE:
+        address = _address(node, source)
+        title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
+        return (Source(span, title or address, None, {"url": address, "title": title}),)
+    if node.name in _IN_FLOW:
+        return read_short(node, source, span)
+    return (read_template(node, source, span),)
 
 
 def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
@@ -683,7 +684,7 @@ def _value(name: str, parameter: Parameter, source: str) -> str:
     return text
 
 
-def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
+def _work_nodes(nodes: Sequence[Node], source: str) -> Iterator[Node]:
     for node in nodes:
         if node.kind in (Kind.EXTERNAL, Kind.URL):
             yield node
@@ -697,7 +698,7 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
             parts = parts[1:]
             if node.name in TAGS:  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
                 parts = parts[:1] if _is_dead_link(node) else []
-        yield from (n for part in parts for n in _works(part, source))
+        yield from (n for part in parts for n in _work_nodes(part, source))
 
 
 def _address(node: Node, source: str) -> str:
