@@ -29,8 +29,8 @@ from typing import Any
 
 import gate_check
 import gate_values
-from pincite.documents.archives import LabelledClaim
 from pincite.documents.collection import collected
+from pincite.documents.jsonl import LabelledClaim
 from pincite.judgement.decide import THRESHOLD
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

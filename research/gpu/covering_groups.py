@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents.archives import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.retrieval import cascade
 from pincite.text import words
 from pincite.text.passages import cited_passages, units_of

@@ -34,7 +34,7 @@ from typing import Any
 
 from covering_groups import NEW, covering, lacking_one
 
-from pincite.documents.archives import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.text import words
 from pincite.types import GAP
 from pincite_lab.training.groups import changed_claims, is_held_back

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.documents.archives import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.models import weights
 from pincite.models.session import ENCODER_TOKENS, Session
 from pincite.protocols import Floats

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement import decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement import decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

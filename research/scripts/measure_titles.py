@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from pincite.documents.archives import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.judgement import decide
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.models import weights
 from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS, CrossEncoderVerifier

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite_lab.training.groups import read_set
 from pincite_lab.training.recipe import SHIPPED, Recipe, recipe_in
 

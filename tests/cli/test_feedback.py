@@ -10,7 +10,7 @@ import samples
 from click.testing import CliRunner, Result
 
 from pincite.cli import cli
-from pincite.documents.archives import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.results import read_result
 

@@ -1,7 +1,14 @@
-"""A PDF writer of a few lines, and a writer of web archives."""
+"""A PDF writer of a few lines, and writers of ZIP files and of web archives."""
 
 import gzip
-from collections.abc import Sequence
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pincite.documents.body import Limits
+from pincite.documents.collection import collected
+from pincite.types import Document, Unchecked
 
 # Left, baseline, text and, unless it is 10, the font size; or operators of a page's content.
 Line = tuple[float, float, str] | tuple[float, float, str, float] | str
@@ -82,6 +89,14 @@ def assembled_pdf(objects: list[str], encrypt: str = "") -> bytes:
     return f"{out}startxref\n{start}\n%%EOF\n".encode("latin-1")
 
 
+def zipped(parts: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
 def warc_record(
     url: str, body: bytes, http: str = "200 OK", kind: str = "response", **extra: str
 ) -> bytes:
@@ -95,6 +110,17 @@ def warc_record(
         f"{outer}Content-Length: {len(payload)}\r\n\r\n"
     )
     return gzip.compress(warc.encode() + payload + b"\r\n\r\n")
+
+
+def read_as_file(
+    folder: Path, content: str | bytes, name: str = "p.xml", **limits: int
+) -> list[Document | Unchecked]:
+    """Write content to a file, packed if `name` ends in .gz, and read it as a collection."""
+    data = content.encode() if isinstance(content, str) else content
+    path = folder / name
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    collection = collected([path], Limits(**limits))
+    return [found for piece in collection.pieces for found in collection.read(piece)]
 
 
 def pubmed_record(

@@ -1,13 +1,14 @@
 """RIS and BibTeX files, and tables of papers, as collections."""
 
-import gzip
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from documents.builders import read_as_file
+from support.found import document, refusal
 from support.rows import text_of
 
-from pincite.documents.collection import collected
 from pincite.types import Document, Reason, Unchecked
 
 Found = list[Document | Unchecked]
@@ -19,14 +20,7 @@ BIBTEX = text_of("documents/bibliographies/works.bib")
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    def of(text: str, name: str) -> Found:
-        path = tmp_path / name
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-        collection = collected([path])
-        return [found for piece in collection.pieces for found in collection.read(piece)]
-
-    return of
+    return partial(read_as_file, tmp_path)
 
 
 def titles(found: Found) -> list[str]:
@@ -35,29 +29,23 @@ def titles(found: Found) -> list[str]:
 
 @pytest.mark.parametrize("name", ["saved.ris", "saved.txt", "saved.ris.gz"])
 def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
-    first, second, third = read(RIS, name)
-    assert isinstance(first, Document)
-    assert (first.url, first.title) == (
-        "https://doi.org/10.9999/trams.1",
-        "Trams and sleep in Varde",
-    )
+    found = read(RIS, name)
+    first, second, third = document(found[0]), refusal(found[1]), document(found[2])
+    assert first.url == "https://doi.org/10.9999/trams.1"
+    assert first.title == "Trams and sleep in Varde"
     assert (first.text, first.published) == ("Trams are loud. Sleep fell by 3 %.", "2019-04-07")
-    assert (first.kind, first.meta) == (
-        "ris",
-        {
-            "author": "I. M. Holm and P. Berg",
-            "authors": "Holm, Ida Marie; Berg, Per",
-            "coverage": "abstract",
-            "doi": "10.9999/trams.1",
-            "journal": "Journal of trams",
-            "keywords": "sleep; noise",
-            "pages": "11-19",
-            "volume": "3",
-        },
-    )
-    assert isinstance(second, Unchecked)
+    assert first.kind == "ris"
+    assert first.meta == {
+        "author": "I. M. Holm and P. Berg",
+        "authors": "Holm, Ida Marie; Berg, Per",
+        "coverage": "abstract",
+        "doi": "10.9999/trams.1",
+        "journal": "Journal of trams",
+        "keywords": "sleep; noise",
+        "pages": "11-19",
+        "volume": "3",
+    }
     assert (second.reason, second.url[-4:]) == (Reason.TITLE_ONLY, "/12/")
-    assert isinstance(third, Document)
     assert (third.title, third.meta["retracted"]) == ("Bells", "yes")
     assert third.url.endswith(f"{name}#3")
 
@@ -65,8 +53,7 @@ def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
 @pytest.mark.parametrize("name", ["saved.bib", "saved.txt"])
 def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     found = read(BIBTEX.lstrip() if name == "saved.bib" else BIBTEX[BIBTEX.index("@art") :], name)
-    first = found[0]
-    assert isinstance(first, Document)
+    first = document(found[0])
     assert (first.url, first.title) == ("https://doi.org/10.9999/trams.1", "Trams and slëep: 5–6")
     assert (first.text, first.published) == ("Sleep fell by 3% in 5 towns.", "2019-04")
     assert first.meta["authors"] == "van Holm, Ida; Berg, Per; Varde Study Group"
@@ -74,8 +61,7 @@ def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     assert titles(found) == ["Trams and slëep: 5–6", "Same key", "Bells"]
     reasons = [each.reason for each in found if isinstance(each, Unchecked)]
     assert reasons == [Reason.TITLE_ONLY, Reason.UNDECODABLE]
-    last = found[-1]
-    assert isinstance(last, Document)
+    last = document(found[-1])
     assert last.meta["retracted"] == "yes"
     if name == "saved.bib":
         assert first.meta["journal"] == "Journal of träms"
@@ -83,9 +69,8 @@ def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
 
 def test_text_that_only_quotes_a_record_is_one_document(read: Read) -> None:
     text = "Write to holm@trams.example, who wrote @article{holm, title = {Trams}} for us."
-    (document,) = read(text, "note.txt")
-    assert isinstance(document, Document)
-    assert document.kind == "text"
+    (found,) = read(text, "note.txt")
+    assert document(found).kind == "text"
 
 
 @pytest.mark.parametrize(("name", "sign"), [("saved.csv", ","), ("saved.tsv", "\t")])
@@ -106,5 +91,4 @@ def test_the_rows_of_a_table_of_papers(read: Read, name: str, sign: str) -> None
 
 def test_a_table_of_papers_without_abstracts_names_the_missing_column(read: Read) -> None:
     (problem,) = read("title,doi\nTrams,10.9999/trams.1\n", "saved.csv")
-    assert isinstance(problem, Unchecked)
-    assert "abstract" in problem.detail
+    assert "abstract" in refusal(problem).detail

@@ -15,7 +15,7 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.documents.collection import exact_key, files, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError
-from pincite.types import Reason, Unchecked
+from pincite.types import Reason
 
 SAME = text_of("documents/collection/same.txt")
 DIFFERENT = """
@@ -111,8 +111,7 @@ def test_pictures_of_a_saved_page_are_no_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["saved", "{saved}"])
 def test_a_missing_source_states_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    found = open_sources(tmp_path / name).get("https://e.org/x")
-    assert isinstance(found, Unchecked)
+    found = refusal(open_sources(tmp_path / name).get("https://e.org/x"))
     assert found.reason is Reason.NOT_SUPPLIED
     assert str(tmp_path / name) in found.detail
 
@@ -174,10 +173,8 @@ def test_every_kind_of_file_in_nested_folders(tmp_path: Path) -> None:
     (tmp_path / "unknown.html").write_bytes(page("Unknown"))
     for ending in ("pdf", "docx", "txt"):
         (tmp_path / f"unknown.{ending}").write_bytes(b"%PDF-")
-    records = [
-        {"url": f"https://e.org/{n}", "title": str(n), "text": "Some words."} for n in range(9)
-    ]
-    write_jsonl(tmp_path / "many.jsonl.gz", *records, "no json")
+    many = ({"url": f"https://e.org/{n}", "title": str(n), "text": "A word."} for n in range(9))
+    write_jsonl(tmp_path / "many.jsonl.gz", *many, "no json")
     (tmp_path / "crawl.warc.gz").write_bytes(
         warc_record("https://e.org/archived", b"Not today", http="500 Oops")
         + warc_record("https://e.org/archived", page("Archived"))
@@ -199,9 +196,8 @@ def test_every_kind_of_file_in_nested_folders(tmp_path: Path) -> None:
 
 def test_sources_find_the_documents_that_corpus_add_reads(tmp_path: Path) -> None:
     records = [{"url": f"https://{n}.org/", "text": f"Word {n}."} for n in range(3)]
-    write_jsonl(
-        tmp_path / "a.jsonl", *records, {"id": "https://3.org/", "text": "Three."}, {"url": "u"}
-    )
+    records += [{"id": "https://3.org/", "text": "Three."}, {"url": "u"}]
+    write_jsonl(tmp_path / "a.jsonl", *records)
     write_jsonl(tmp_path / "queries.jsonl", {"_id": "q1", "text": "when did trams run"})
     sources = open_sources(tmp_path)
     (queries,) = sources.warnings
@@ -224,10 +220,8 @@ def test_archives_and_www_are_a_fallback(tmp_path: Path) -> None:
     sources = open_sources(tmp_path)
     assert document(sources.get("http://www.e.org/a")).title == "www"
     assert document(sources.get("http://e.org/a")).title == "plain"
-    assert (
-        document(sources.get("https://web.archive.org/web/2015/http://www.e.org/a")).title
-        == "plain"
-    )
+    archived = sources.get("https://web.archive.org/web/2015/http://www.e.org/a")
+    assert document(archived).title == "plain"
     assert document(sources.get("http://e.org/b")).title == "snapshot"
 
 

@@ -7,14 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.documents.layout import (
-    Line,
-    Rule,
-    in_reading_order,
-    running_text,
-    with_ruled_tables,
-    without_running_heads,
-)
+from pincite.documents import layout
+from pincite.documents.layout import Line, Rule, in_reading_order, running_text, with_ruled_tables
 
 
 def line(text: str, height: float, left: float = 72, right: float = 400, size: float = 10) -> Line:
@@ -44,11 +38,11 @@ def test_running_heads_are_dropped_and_figures_kept() -> None:
         [line("Annual report 1931", 780), line(f"Text of page {n} is this.", 700), line(f"{n}", 40)]
         for n in range(1, 5)
     ]
-    assert running_text(without_running_heads(pages))[0].split("\n\n") == [
+    assert running_text(layout.without_running_heads(pages))[0].split("\n\n") == [
         f"Text of page {n} is this." for n in range(1, 5)
     ]
     figures = [[line(f"{n} 12 {n * 7}", 700), line(f"{n} 9 {n * 5}", 688)] for n in range(1, 5)]
-    assert without_running_heads(figures) == figures
+    assert layout.without_running_heads(figures) == figures
 
 
 @each_row("documents/layout/which_lines_are_running_heads")
@@ -59,16 +53,15 @@ def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None)
     ]
     for n, page in enumerate(pages):
         page[-2:] = [line(f"Line {word} of a page", 700 - n) for word in ("one", "two")]
-    found = [each.text for page in without_running_heads(pages) for each in page]
-    assert [text for text in found if text in heads] == (
-        list(filter(None, heads)) if kept is None else kept
-    )
+    found = [each.text for page in layout.without_running_heads(pages) for each in page]
+    expected = list(filter(None, heads)) if kept is None else kept
+    assert [text for text in found if text in heads] == expected
 
 
 def test_the_heads_of_a_table_over_several_pages_are_kept_once() -> None:
     row = [line("Parish", 780, 72, 120), line("Men", 780, 200, 240), line("Women", 780, 300, 350)]
     pages = [[*row, line(f"The text {word}.", 700)] for word in ("one", "two", "three", "four")]
-    found = without_running_heads(pages)
+    found = layout.without_running_heads(pages)
     assert [len(page) for page in found] == [4, 1, 1, 1]
 
 
@@ -80,12 +73,8 @@ TEXT = [line(f"{BODY[0]} and not of the last.", 700 - 12 * n) for n in range(9)]
 
 
 def test_a_sentence_goes_on_over_a_page_and_its_notes() -> None:
-    first = [
-        *TEXT,
-        line(BODY[0], 100),
-        line(BODY[1], 88),
-        line("See the minutes of 1931.", 60, size=8),
-    ]
+    note = line("See the minutes of 1931.", 60, size=8)
+    first = [*TEXT, line(BODY[0], 100), line(BODY[1], 88), note]
     second = [line("cranes at the northern quay.", 720), *TEXT, line("It was cold.", 560)]
     text, starts = running_text([first, second])
     assert text.split("\n\n")[1:] == [

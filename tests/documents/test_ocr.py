@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from documents.builders import pdf
 from PIL import Image
+from support.found import document, refusal
 from support.scans import as_bytes, scan
 
 from pincite.documents import ocr, sandbox
@@ -81,8 +82,7 @@ def test_without_an_engine_the_answer_names_what_to_install(
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(reading, "version", missing)
-    found = read_bytes(data, url="u")
-    assert isinstance(found, Unchecked)
+    found = refusal(read_bytes(data, url="u"))
     assert found.reason is Reason.UNREADABLE_SCAN
     assert "pincite[ocr]" in found.detail
 
@@ -101,22 +101,19 @@ def test_every_byte_is_recognised_once(monkeypatch: pytest.MonkeyPatch, tmp_path
     first = read_bytes(data, url="u", fetched="2020")
     again = read_bytes(data, url="v", fetched="2021")
     assert (first.url, again.url, len(asked)) == ("u", "v", 1)
-    assert isinstance(again, Document)
-    assert again.fetched == "2021"
+    assert document(again).fetched == "2021"
     assert asked[0][1].seconds > DEFAULT_LIMITS.seconds
 
 
 def test_a_pdf_with_a_text_layer_is_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "recognised", lambda *given: pytest.fail("recognised"))
-    found = read_bytes(pdf([[(72, 700, "The bridge was opened in 1911.")]]), url="u")
-    assert isinstance(found, Document)
+    found = document(read_bytes(pdf([[(72, 700, "The bridge was opened in 1911.")]]), url="u"))
     assert SCANS not in found.meta
 
 
 def test_pages_keep_their_confidence(recognising: Callable[..., None]) -> None:
     recognising(0.99, 0.961)
-    found = read(as_bytes(WHITE, "PDF", save_all=True, append_images=[WHITE]))
-    assert isinstance(found, Document)
+    found = document(read(as_bytes(WHITE, "PDF", save_all=True, append_images=[WHITE])))
     assert found.kind == "pdf"
     first, second = page_starts(found)
     assert confidence_in(found.meta, Span(first, second)) == 99
@@ -127,10 +124,8 @@ def test_pages_keep_their_confidence(recognising: Callable[..., None]) -> None:
 
 def test_a_picture_without_pages_has_a_confidence(recognising: Callable[..., None]) -> None:
     recognising(0.97)
-    found = read(as_bytes(WHITE, "TIFF"))
-    assert isinstance(found, Document)
-    sure = confidence_in(found.meta, Span(9, 12))
-    assert (found.kind, sure) == ("image", 97)
+    found = document(read(as_bytes(WHITE, "TIFF")))
+    assert (found.kind, confidence_in(found.meta, Span(9, 12))) == ("image", 97)
 
 
 @pytest.mark.parametrize("kind", ["PDF", "TIFF"])
@@ -140,8 +135,7 @@ def test_unreadable_pages_and_pages_over_the_limit_are_named(
     monkeypatch.setattr(ocr, "SCANNED_PAGES", 2)
     recognising(0.99, 0.6)
     data = as_bytes(WHITE, kind, save_all=True, append_images=[WHITE, WHITE, WHITE])
-    found = read(data)
-    assert isinstance(found, Document)
+    found = document(read(data))
     assert "page 2" in found.meta[UNREAD]
     assert "page 3 and 1 more" in found.meta[UNREAD]
     assert confidence_in(found.meta, Span(0, 5)) == 99
@@ -149,13 +143,9 @@ def test_unreadable_pages_and_pages_over_the_limit_are_named(
 
 def test_a_scan_that_is_unreadable_as_a_whole(recognising: Callable[..., None]) -> None:
     recognising(0.6)
-    found = read(as_bytes(WHITE, "JPEG"))
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.UNREADABLE_SCAN
+    assert refusal(read(as_bytes(WHITE, "JPEG"))).reason is Reason.UNREADABLE_SCAN
     recognising(0.6, text="iI|l")  # a few letters, as are seen in any picture
-    found = read(as_bytes(WHITE, "JPEG"))
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.EMPTY
+    assert refusal(read(as_bytes(WHITE, "JPEG"))).reason is Reason.EMPTY
 
 
 @pytest.mark.parametrize(
@@ -173,9 +163,7 @@ def test_hostile_pictures_are_refused_before_they_are_recognised(
     data: bytes, reason: Reason, recognising: Callable[..., None]
 ) -> None:
     recognising()
-    found = read(data)
-    assert isinstance(found, Unchecked)
-    assert found.reason is reason
+    assert refusal(read(data)).reason is reason
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA"])
@@ -234,14 +222,12 @@ def test_columns_are_read_one_after_the_other_on_a_page_askew(slope: float) -> N
 def test_a_scan_is_read(dpi: int, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
     data = as_bytes(scan(HARBOUR, dpi=dpi), "PDF", resolution=dpi)
-    found = read_bytes(data, url="u")
-    assert isinstance(found, Document)
+    found = document(read_bytes(data, url="u"))
     assert json.loads(found.meta["recognised"])[0] >= 95
     expected = " ".join(HARBOUR)
-    blocks = difflib.SequenceMatcher(
-        None, expected, " ".join(found.text.split())
-    ).get_matching_blocks()
-    assert sum(block.size for block in blocks) >= 0.98 * len(expected)
+    matcher = difflib.SequenceMatcher(None, expected, " ".join(found.text.split()))
+    equal = sum(block.size for block in matcher.get_matching_blocks())
+    assert equal >= 0.98 * len(expected)
     assert "on 14 May 1873 by Governor" in found.text
 
 
@@ -253,6 +239,5 @@ def test_pictures_without_text_are_empty(tmp_path: Path, monkeypatch: Any) -> No
     waves = 127 + 60 * np.sin(x / 70 + y / 90) + 60 * np.cos(x / 37)
     for pixels in (noise, waves):
         picture = Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
-        found = read_bytes(as_bytes(picture, "JPEG"), url="u")
-        assert isinstance(found, Unchecked)
+        found = refusal(read_bytes(as_bytes(picture, "JPEG"), url="u"))
         assert found.reason is Reason.EMPTY

@@ -1,6 +1,8 @@
 """Notices (gone, refused, parked, paywall), and real pages that resemble them."""
 
 from collections import Counter
+from dataclasses import replace
+from itertools import product
 
 import pytest
 from support.found import document, refusal
@@ -10,8 +12,7 @@ from support.web_pages import Page, pages
 
 from pincite.documents import html
 from pincite.documents.body import DEFAULT_LIMITS, Body, of_status
-from pincite.documents.notices import Signs, find_notice, has_statement
-from pincite.documents.outcome import TEASER_WORDS, Markup, of_page
+from pincite.documents.outcome import TEASER_WORDS, Signs, find_notice, has_statement, of_page
 from pincite.documents.read import read_bytes
 from pincite.types import COPY_OF, Document, Reason, Unchecked
 
@@ -38,7 +39,7 @@ def test_a_status_tells_why_a_page_was_not_read(
         assert outcome is None or outcome.detail.startswith(f"HTTP {status}")
 
 
-def reason_of(text: str, article: str, signs: Markup) -> Reason | None:
+def reason_of(text: str, article: str, signs: Signs) -> Reason | None:
     outcome = of_page(URL, text, article, signs)
     return outcome.reason if outcome else None
 
@@ -49,42 +50,40 @@ PAYWALLS = text_of("documents/outcome/paywalls.txt")
 @pytest.mark.parametrize("phrase", PAYWALLS.strip().split("\n"))
 def test_a_teaser_with_a_paywall_phrase(phrase: str) -> None:
     teaser = WORD * 80
-    assert reason_of(teaser, teaser, Markup(visible=f"{teaser}\n{phrase}")) is Reason.PAYWALL
+    assert reason_of(teaser, teaser, Signs(visible=f"{teaser}\n{phrase}")) is Reason.PAYWALL
 
 
 @pytest.mark.parametrize("n_words", [TEASER_WORDS + 1, 2_000])
 def test_a_full_article_with_every_sign_of_a_paywall_is_read(n_words: int) -> None:
     article = WORD * n_words
     visible = f"{article} Subscribe to continue reading. Already a subscriber? Accept all cookies"
-    signs = Markup(
-        "A bridge", visible=visible, n_scripts=40, not_free=True, paywall_class="paywall"
-    )
+    signs = Signs("A bridge", visible=visible, n_scripts=40, not_free=True, paywall_class="paywall")
     assert reason_of(article, article, signs) is None
 
 
 def test_a_teaser_on_a_page_full_of_headlines() -> None:
     page = WORD * 400 + "Subscribe to continue reading"
-    assert reason_of(page, WORD * 40, Markup(visible=page)) is Reason.PAYWALL
+    assert reason_of(page, WORD * 40, Signs(visible=page)) is Reason.PAYWALL
     margin = WORD * 900 + "Already a subscriber? Sign in"
-    assert reason_of(WORD * 150, WORD * 150, Markup(visible=margin)) is None
+    assert reason_of(WORD * 150, WORD * 150, Signs(visible=margin)) is None
 
 
 @pytest.mark.parametrize(
     ("text", "signs", "reason"),
     [
-        (WORD * 90, Markup(not_free=True), Reason.PAYWALL),
-        (WORD * 90, Markup(paywall_class="paywall"), Reason.PAYWALL),
-        (WORD * 150, Markup(paywall_class="paywall"), None),
-        ("Sorry.", Markup("404: this is not it"), Reason.SOFT_404),
-        ("Loading the app now", Markup(n_scripts=3), Reason.EMPTY),
-        (WORD * 60, Markup(visible="Please enable JavaScript", n_scripts=3), Reason.EMPTY),
-        ("", Markup(), Reason.EMPTY),
-        ("A short but honest page.", Markup("The Not Found Collective"), None),
-        (WORD * 120, Markup("Page not found: a novel"), None),
+        (WORD * 90, Signs(not_free=True), Reason.PAYWALL),
+        (WORD * 90, Signs(paywall_class="paywall"), Reason.PAYWALL),
+        (WORD * 150, Signs(paywall_class="paywall"), None),
+        ("Sorry.", Signs("404: this is not it"), Reason.SOFT_404),
+        ("Loading the app now", Signs(n_scripts=3), Reason.EMPTY),
+        (WORD * 60, Signs(visible="Please enable JavaScript", n_scripts=3), Reason.EMPTY),
+        ("", Signs(), Reason.EMPTY),
+        ("A short but honest page.", Signs("The Not Found Collective"), None),
+        (WORD * 120, Signs("Page not found: a novel"), None),
     ],
 )
 def test_short_pages_with_signs_of_an_error_are_refused(
-    text: str, signs: Markup, reason: Reason | None
+    text: str, signs: Signs, reason: Reason | None
 ) -> None:
     assert reason_of(text, text, signs) == reason
 
@@ -190,6 +189,11 @@ def test_most_notices_of_every_kind_are_recognised(
         assert right[kind] / n[kind] >= FLOORS.get(kind, 0.9), kind
 
 
+def kind_of(signs: Signs) -> str | None:
+    found = find_notice(signs)
+    return found.kind if found else None
+
+
 def test_a_statement_outweighs_every_cue() -> None:
     text = "Page not found.\nThe band was formed in Varde by Ida Holm in 2003."
     assert has_statement(text)
@@ -199,11 +203,8 @@ def test_a_statement_outweighs_every_cue() -> None:
 
 def test_lists_are_expected_at_the_address_of_a_search() -> None:
     signs = Signs("Search results", "Search results", "38 items found", 0.8, 9)
-    found = find_notice(signs)
-    assert found
-    assert found.kind == "listing"
-    expected = Signs("Search results", "Search results", "38 items found", 0.8, 9, may_list=False)
-    assert find_notice(expected) is None
+    assert kind_of(signs) == "listing"
+    assert kind_of(replace(signs, may_list=False)) is None
 
 
 def test_what_a_parked_page_advertises_is_no_statement() -> None:
@@ -215,9 +216,7 @@ def test_what_a_parked_page_advertises_is_no_statement() -> None:
 
 def test_the_year_in_a_path_is_no_statement() -> None:
     text = "The requested URL /news/2004/tram.html was not found on this server."
-    found = find_notice(Signs("Error", "", text))
-    assert found
-    assert found.kind == "gone"
+    assert kind_of(Signs("Error", "", text)) == "gone"
 
 
 def outcomes(group: str, held_back: bool) -> list[str]:
@@ -246,12 +245,8 @@ def test_most_errors_and_copies_of_wikipedia_are_recognised(
 
 
 def test_at_most_one_honest_page_in_forty_is_refused() -> None:
-    found = [
-        outcome
-        for group in ("neighbours", "wikilike")
-        for held_back in (False, True)
-        for outcome in outcomes(group, held_back)
-    ]
+    groups = product(("neighbours", "wikilike"), (False, True))
+    found = [outcome for group, held_back in groups for outcome in outcomes(group, held_back)]
     assert len(found) == 60
     assert len(found) - found.count("read") <= 1
 
@@ -266,6 +261,4 @@ def test_a_headline_about_this_page_outweighs_why_it_is_gone(
 
 def test_a_first_sentence_about_this_page_is_a_notice_without_a_headline() -> None:
     text = "The file you requested could not be found. If you think this is a mistake, write to us."
-    found = find_notice(Signs("Error", "", text))
-    assert found
-    assert found.kind == "gone"
+    assert kind_of(Signs("Error", "", text)) == "gone"

@@ -4,17 +4,18 @@ import gzip
 import random
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from documents.builders import pubmed_record as record
+from documents.builders import read_as_file
 from support.found import document, refusal
 from support.rows import each_row
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.documents import markup
-from pincite.documents.body import Limits
 from pincite.documents.read import read_bytes, read_path
 from pincite.types import Document, Reason, Unchecked
 
@@ -31,17 +32,7 @@ def file_of(*records: str, root: str = "PubmedArticleSet", before: str = "") -> 
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., list[Document | Unchecked]]:
-    """Reads content as a file; `name` ends in .gz to pack it."""
-
-    def reader(
-        content: str | bytes, name: str = "p.xml", **limits: int
-    ) -> list[Document | Unchecked]:
-        data = content.encode() if isinstance(content, str) else content
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-        return list(read_path(path, limits=Limits(**limits)))
-
-    return reader
+    return partial(read_as_file, tmp_path)
 
 
 Read = Callable[..., list[Document | Unchecked]]
@@ -240,9 +231,8 @@ def test_a_text_export_is_read_like_xml(read: Read) -> None:
 
 
 def test_an_article_at_the_address_where_it_was_found() -> None:
-    page = "<!DOCTYPE article PUBLIC '-//NLM//DTD JATS' 'x.dtd'>" + ARTICLE.format(
-        body="<p>So.</p>"
-    )
+    page = "<!DOCTYPE article PUBLIC '-//NLM//DTD JATS' 'x.dtd'>"
+    page += ARTICLE.format(body="<p>So.</p>")
     found = document(read_bytes(page.encode(), url="https://a.example/1", content_type="text/xml"))
     assert (found.url, found.kind, found.text) == ("https://a.example/1", "jats", "So.")
 

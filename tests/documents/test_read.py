@@ -65,10 +65,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=150)
 @given(
-    st.one_of(
-        st.binary(max_size=400),
-        st.lists(PIECES, max_size=40).map(b"".join),
-    ),
+    st.one_of(st.binary(max_size=400), st.lists(PIECES, max_size=40).map(b"".join)),
     st.sampled_from([None, *TYPES.split("|")]),
     st.sampled_from([URL, "", "http://[", "file:///a.md", "https://e.org/\ud800.html"]),
 )

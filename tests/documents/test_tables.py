@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from support.found import document
 from support.rows import each_row
 from support.table_files import CASES, FILES, TableCase, TableClaim, read_cases, written
 
@@ -25,9 +26,8 @@ def lines(*rows: str, caption: str = "", headed: bool = True) -> list[str]:
 
 
 def read(data: str, ending: str, content_type: str | None = None) -> Document:
-    found = read_bytes(data.encode(), url=f"https://e.org/a{ending}", content_type=content_type)
-    assert isinstance(found, Document)
-    return found
+    url = f"https://e.org/a{ending}"
+    return document(read_bytes(data.encode(), url=url, content_type=content_type))
 
 
 def test_each_value_stands_behind_its_header() -> None:
@@ -117,8 +117,7 @@ def test_a_table_in_a_pdf_is_read_as_the_same_table_in_html(case: TableCase) -> 
         ending, content_type = FILES[file_format]
         data = written(replace(case, format=file_format))
         found = read_bytes(data, url=f"https://e.org/a{ending}", content_type=content_type)
-        assert isinstance(found, Document)
-        return found.text
+        return document(found).text
 
     rows = [line for line in text_of("html").split("\n") if "; " in line and ": " in line]
     text = text_of("pdf")
@@ -148,9 +147,8 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
     for case in cases:
         ending, content_type = FILES[case.format]
         url = f"https://e.org/{case.title.replace(' ', '_')}{ending}"
-        document = read_bytes(written(case), url=url, content_type=content_type)
-        assert isinstance(document, Document)
-        passages = cited_passages(document)
+        found = document(read_bytes(written(case), url=url, content_type=content_type))
+        passages = cited_passages(found)
         for claim in case.claims:
             evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
             best = decide.deciding_evidence(evidence)
@@ -163,8 +161,7 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
 
 
 def rows_in(data: str) -> list[str]:
-    found = read_bytes(data.encode(), url="file:///lakes.csv", content_type="text/csv")
-    assert isinstance(found, Document)
+    found = document(read_bytes(data.encode(), url="file:///lakes.csv", content_type="text/csv"))
     return found.text.split("\n")
 
 

@@ -7,23 +7,15 @@ import warnings
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.found import document
+from support.found import document, refusal
 from support.rows import each_row, text_of
 
+from pincite.documents import text
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
-from pincite.documents.text import (
-    MAX_MARKS,
-    cleaned,
-    decoded,
-    detect,
-    document_of,
-    language_of,
-    one_line,
-    read_markdown,
-    read_text,
-)
-from pincite.types import Document, Unchecked
+from pincite.documents.text import cleaned, decoded, detect, language_of, one_line, read_text
+from pincite.text.page_numbers import number_at
+from pincite.types import Document, Reason, Unchecked
 
 
 @given(st.text(st.characters(), max_size=200))
@@ -45,9 +37,9 @@ def test_cleaned_text_has_one_kind_of_space_and_line(raw: str, expected: str) ->
 
 def test_marks_without_end_do_not_take_quadratic_time() -> None:
     start = time.process_time()
-    text = cleaned("a" + "\u0327\u0301\u0316" * 100_000)
+    found = cleaned("a" + "\u0327\u0301\u0316" * 100_000)
     assert time.process_time() - start < 2
-    assert len(text) <= MAX_MARKS + 1
+    assert len(found) <= text.MAX_MARKS + 1
 
 
 SENTENCE = "Die Brücke über den Fluß wurde im März eröffnet, und die Straße führt hinüber. " * 3
@@ -179,7 +171,7 @@ def test_plain_text_keeps_its_lines() -> None:
 
 
 def test_markdown_without_its_marks() -> None:
-    found = document(read_markdown(Body("u", MARKDOWN.encode())))
+    found = document(text.read_markdown(Body("u", MARKDOWN.encode())))
     assert found.title == "The harbour bridge"
     assert (found.published, found.language, found.kind) == ("2011-03-04", "en", "markdown")
     assert found.meta == {"author": "Eva Lund"}
@@ -188,14 +180,14 @@ def test_markdown_without_its_marks() -> None:
     assert {"The harbour bridge", sentence, "412 metres"} <= set(lines)
     assert any(line.startswith("1950 | 312") for line in lines)
     assert not set("*`#>~") & set(found.text)
-    assert document(read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))).title == (
+    assert document(text.read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))).title == (
         "A bold title"
     )
 
 
 @pytest.mark.parametrize("source", ["> " * 20_000, "*a " * 50_000, "- " * 10_000, "x" * 1_100_000])
 def test_hostile_markdown_is_read_or_refused(source: str) -> None:
-    assert isinstance(read_markdown(Body("u", source.encode())), Document | Unchecked)
+    assert isinstance(text.read_markdown(Body("u", source.encode())), Document | Unchecked)
 
 
 def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
@@ -217,8 +209,8 @@ def test_poems_keep_their_lines() -> None:
 
 def test_a_text_is_dated_by_its_head_and_a_table_is_not() -> None:
     line = "Loch Times, 12 October 2026"
-    assert document(read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
-    assert document(document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
+    assert document(text.read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
+    assert document(text.document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
 
 
 def test_words_struck_out_in_markdown_are_no_text() -> None:
@@ -226,5 +218,91 @@ def test_words_struck_out_in_markdown_are_no_text() -> None:
         b"Lake Sill is ~~81 *or* 82~~ 86 metres deep.", url="https://a.example/a.md",
         content_type="text/markdown",
     )  # fmt: skip
-    assert isinstance(found, Document)
-    assert found.text == "Lake Sill is 86 metres deep."
+    assert document(found).text == "Lake Sill is 86 metres deep."
+
+
+# ── Subtitles ─────────────────────────────────────────────────────────────────────────────────────
+
+VTT = text_of("documents/subtitles/talk.vtt")
+SRT = text_of("documents/subtitles/talk.srt")
+ROLLING = text_of("documents/subtitles/rolling.vtt")
+
+
+def subtitles(source: str, url: str = "https://e.org/film", encoding: str = "utf-8") -> Document:
+    return document(read_bytes(source.encode(encoding), url=url))
+
+
+def at(found: Document, words: str) -> str:
+    place = number_at(found, found.text.index(words))
+    assert place
+    return place.label
+
+
+def test_webvtt_has_speakers_and_times() -> None:
+    found = subtitles(VTT)
+    assert found.text == (
+        "Maren Holt: The tram opened in 1931, and it closed in 1960 & never reopened.\n"
+        "Ole Brand: Why did it close? The old green tram"
+    )
+    places = [at(found, words) for words in ("opened", "closed", "Why", "green")]
+    assert places == ["00:12:31", "00:12:34", "00:13:05", "01:02:03"]
+    assert (found.kind, found.language) == ("subtitles", "en")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("url", ["https://e.org/film", "file:///film.srt"])
+def test_srt_is_read_in_any_encoding(encoding: str, url: str) -> None:
+    found = subtitles(SRT.replace("\n", "\r\n"), url, encoding)
+    assert found.text == "The tram opened in 1931, with 1,200 riders. 1960 was its last year."
+    assert [at(found, words) for words in ("The", "riders", "1960")] == [
+        "00:00:01",
+        "00:00:03",
+        "00:00:06",
+    ]
+
+
+def test_captions_that_roll_up_are_read_once() -> None:
+    found = subtitles(ROLLING)
+    assert found.text == "the tram opened in nineteen thirty-one and closed later"
+    assert [at(found, words) for words in ("tram", "nineteen", "later")] == [
+        "00:00:00",
+        "00:00:02",
+        "00:00:04",
+    ]
+
+
+def test_words_repeated_by_chance_are_kept() -> None:
+    captions = "\n\n".join(
+        f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n{text}"
+        for n, text in enumerate(["It was the", "the best tram", "and a very very", "old one"], 1)
+    )
+    words = subtitles(captions).text.split()
+    assert " ".join(words) == "It was the the best tram and a very very old one"
+
+
+def test_captions_without_full_stops_are_cut_into_lines() -> None:
+    captions = "\n\n".join(
+        f"00:00:{n:02}.000 --> 00:00:{n:02}.900\nthe tram number {n} went to the harbour"
+        for n in range(30)
+    )
+    lines = subtitles(f"WEBVTT\n\n{captions}").text.split("\n")
+    assert len(lines) > 5
+    assert max(len(line.split()) for line in lines) < 40
+
+
+@each_row("documents/subtitles/transcripts_with_times")
+def test_transcripts_with_times(source: str) -> None:
+    found = subtitles(source, "file:///talk.txt")
+    assert found.text.lower() == "the tram opened in 1931 and closed in 1960"
+    assert (at(found, "1931"), at(found, "1960")) == ("00:00:04", "01:02:11")
+
+
+def test_a_schedule_is_no_transcript() -> None:
+    assert (
+        subtitles("08:00 Breakfast\n09:30 Tram tour\n12:00 Lunch\n", "file:///day.txt").kind
+        == "text"
+    )
+
+
+def test_a_file_without_captions_is_empty() -> None:
+    assert refusal(read_bytes(b"WEBVTT\n\nNOTE none\n", url="u")).reason is Reason.EMPTY

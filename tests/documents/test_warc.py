@@ -8,14 +8,8 @@ import pytest
 from documents.builders import warc_record
 from support.found import document, refusal
 
-from pincite.documents.archives import (
-    MAX_FAULTS,
-    MAX_HEADER_BYTES,
-    MAX_HEADER_LINES,
-    Record,
-    record_at,
-    records,
-)
+from pincite.documents import archives
+from pincite.documents.archives import MAX_FAULTS, Record, records
 from pincite.documents.body import Limits
 from pincite.documents.read import read_path
 from pincite.types import Document, Reason, Unchecked
@@ -24,25 +18,28 @@ JUNK = random.Random(1).randbytes(5_000)
 PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p></body></html>"
 
 
+GOOD = warc_record("https://e.org/a", PAGE)
+
+
+def written(folder: Path, *data: bytes, name: str = "crawl.warc.gz") -> Path:
+    (folder / name).write_bytes(b"".join(data))
+    return folder / name
+
+
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    path = tmp_path / "crawl.warc.gz"
-    path.write_bytes(
-        warc_record("https://e.org/a", PAGE, Content_Type="text/html")
-        + warc_record("https://e.org/a", b"", kind="request")
-        + warc_record("https://e.org/gone", b"Sorry", http="404 Not Found")
-        + warc_record("https://e.org/old", b"", http="301 Moved", Location="/a")
-        + warc_record("dns:e.org", b"1.2.3.4", Content_Type="text/dns")
-        + warc_record("https://e.org/a.gif", b"GIF89a....", Content_Type="image/gif")
-        + warc_record("https://e.org/z", gzip.compress(PAGE), Content_Encoding="gzip")
-        + warc_record(
-            "https://e.org/chunked",
-            b"4\r\nOpen\r\n5\r\ned it\r\n0\r\n\r\n",
-            Transfer_Encoding="chunked",
-            Content_Type="text/plain",
-        )
+    chunks, of_text = b"4\r\nOpen\r\n5\r\ned it\r\n0\r\n\r\n", {"Content_Type": "text/plain"}
+    return written(
+        tmp_path,
+        warc_record("https://e.org/a", PAGE, Content_Type="text/html"),
+        warc_record("https://e.org/a", b"", kind="request"),
+        warc_record("https://e.org/gone", b"Sorry", http="404 Not Found"),
+        warc_record("https://e.org/old", b"", http="301 Moved", Location="/a"),
+        warc_record("dns:e.org", b"1.2.3.4", Content_Type="text/dns"),
+        warc_record("https://e.org/a.gif", b"GIF89a....", Content_Type="image/gif"),
+        warc_record("https://e.org/z", gzip.compress(PAGE), Content_Encoding="gzip"),
+        warc_record("https://e.org/chunked", chunks, Transfer_Encoding="chunked", **of_text),
     )
-    return path
 
 
 def test_pages_of_an_archive(archive: Path) -> None:
@@ -62,14 +59,12 @@ def test_pages_of_an_archive(archive: Path) -> None:
 
 
 def test_a_record_is_found_again_by_its_offset(archive: Path) -> None:
-    for record in records(archive):
-        assert isinstance(record, Record)
-        assert record_at(archive, record.offset) == record
     plain = archive.with_suffix("")
     plain.write_bytes(gzip.decompress(archive.read_bytes()))
-    for record in records(plain):
-        assert isinstance(record, Record)
-        assert record_at(plain, record.offset) == record
+    for path in (archive, plain):
+        for record in records(path):
+            assert isinstance(record, Record)
+            assert archives.record_at(path, record.offset) == record
 
 
 def test_a_truncated_archive_gives_what_is_whole(archive: Path) -> None:
@@ -86,9 +81,7 @@ def test_a_truncated_archive_gives_what_is_whole(archive: Path) -> None:
     "junk", [b"no archive at all", b"\x1f\x8b\x08 broken", b"\nXM\xfe" * 700, JUNK]
 )
 def test_files_that_are_not_archives(tmp_path: Path, junk: bytes) -> None:
-    path = tmp_path / "junk.warc.gz"
-    path.write_bytes(junk)
-    assert refusal(*read_path(path)).reason is Reason.UNDECODABLE
+    assert refusal(*read_path(written(tmp_path, junk))).reason is Reason.UNDECODABLE
 
 
 def test_damage_in_the_middle(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,11 +96,9 @@ def test_damage_in_the_middle(archive: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("encoding", ["", "deflate"])
 def test_a_bomb_costs_itself(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "bomb.warc.gz"
-    good, zeros = warc_record("https://e.org/a", PAGE), bytes(30_000_000)
     headers = {"Content_Encoding": encoding} if encoding else {}
-    body = zlib.compress(zeros) if encoding else zeros
-    path.write_bytes(good + warc_record("https://e.org/bomb", body, **headers) + good)
+    body = zlib.compress(bytes(30_000_000)) if encoding else bytes(30_000_000)
+    path = written(tmp_path, GOOD, warc_record("https://e.org/bomb", body, **headers), GOOD)
     first, bomb, last = read_path(path, limits=Limits(max_bytes=1_000_000))
     assert first == document(last)
     assert refusal(bomb).reason is Reason.TOO_LARGE
@@ -119,100 +110,86 @@ PACK = {"br": cramjam.brotli.compress, "zstd": cramjam.zstd.compress}
 @pytest.mark.parametrize("encoding", PACK)
 @pytest.mark.parametrize("chunked", [False, True])
 def test_bodies_in_brotli_and_zstd_are_read(tmp_path: Path, encoding: str, chunked: bool) -> None:
-    path, body = tmp_path / "packed.warc.gz", bytes(PACK[encoding](PAGE))
+    body = bytes(PACK[encoding](PAGE))
     headers = {"Content_Encoding": encoding.upper(), "Content_Type": "text/html"}
     if chunked:
         body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
         headers["Transfer_Encoding"] = "chunked"
-    path.write_bytes(warc_record("https://e.org/a", body, **headers))
+    path = written(tmp_path, warc_record("https://e.org/a", body, **headers))
     assert document(*read_path(path)).text == "Opened in 1931."
 
 
 @pytest.mark.parametrize("encoding", PACK)
 def test_damaged_packed_bodies_cost_themselves(tmp_path: Path, encoding: str) -> None:
-    path, whole = tmp_path / "cut.warc.gz", bytes(PACK[encoding](JUNK))
+    whole = bytes(PACK[encoding](JUNK))
     bodies = whole[:-40], b"junk" + whole
-    path.write_bytes(
-        b"".join(warc_record("https://e.org/a", b, Content_Encoding=encoding) for b in bodies)
-    )
-    assert [refusal(found).reason for found in read_path(path)] == [Reason.UNDECODABLE] * 2
+    damaged = (warc_record("https://e.org/a", b, Content_Encoding=encoding) for b in bodies)
+    found = read_path(written(tmp_path, *damaged))
+    assert [refusal(each).reason for each in found] == [Reason.UNDECODABLE] * 2
 
 
 @pytest.mark.parametrize("encoding", PACK)
 def test_a_body_that_the_crawler_unpacked_is_read_as_it_is(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "plain.warc.gz"
-    path.write_bytes(warc_record("https://e.org/a", PAGE, Content_Encoding=encoding))
+    path = written(tmp_path, warc_record("https://e.org/a", PAGE, Content_Encoding=encoding))
     assert document(*read_path(path)).text == "Opened in 1931."
 
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_record_with_an_endless_address_costs_itself(tmp_path: Path, packed: bool) -> None:
-    path = tmp_path / "long.warc.gz"
-    good, endless = warc_record("https://e.org/a", PAGE), "https://e.org/" + "a" * LONG
-    data = [good, warc_record(endless, PAGE), good, warc_record(endless, PAGE) * 2, good]
-    path.write_bytes(b"".join(data if packed else map(gzip.decompress, data)))
+    endless = warc_record("https://e.org/" + "a" * LONG, PAGE)
+    data = [GOOD, endless, GOOD, endless * 2, GOOD]
+    path = written(tmp_path, *(data if packed else map(gzip.decompress, data)))
     kinds = [type(found) for found in read_path(path)]
     assert kinds == [Document, Unchecked, Document, Unchecked, Document]
 
 
 def test_an_archive_with_too_many_faults_is_given_up(tmp_path: Path) -> None:
-    path = tmp_path / "faults.warc.gz"
-    good = warc_record("https://e.org/a", PAGE)
-    path.write_bytes((good + good[:-30]) * 200)
+    path = written(tmp_path, (GOOD + GOOD[:-30]) * 200)
     assert sum(isinstance(found, Unchecked) for found in records(path)) == MAX_FAULTS
 
 
 WARC = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://e.org/x\r\n"
-LONG = 2 * MAX_HEADER_BYTES
+EMPTY = WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n"
+HTTP = WARC + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\n"
+LONG, MANY = 2 * archives.MAX_HEADER_BYTES, 2 * archives.MAX_HEADER_LINES
 ENDLESS = {
     "first line": b"a" * LONG,
     "header": WARC + b"X: " + b"a" * LONG,
-    "headers": WARC + b"X: a\r\n" * 2 * MAX_HEADER_LINES,
-    "continued": WARC + b"X: a\r\n" + b" a\r\n" * 2 * MAX_HEADER_LINES,
-    "header of HTTP": WARC + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\nX: " + b"a" * LONG,
-    "headers of HTTP": WARC
-    + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\n"
-    + b"X: a\r\n" * 2 * MAX_HEADER_LINES,
+    "headers": WARC + b"X: a\r\n" * MANY,
+    "continued": WARC + b"X: a\r\n" + b" a\r\n" * MANY,
+    "header of HTTP": HTTP + b"X: " + b"a" * LONG,
+    "headers of HTTP": HTTP + b"X: a\r\n" * MANY,
 }
 
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("endless", ENDLESS.values(), ids=ENDLESS)
 def test_headers_without_end_end_the_archive(tmp_path: Path, endless: bytes, packed: bool) -> None:
-    path = tmp_path / "endless.warc.gz"
-    good = warc_record("https://e.org/a", PAGE)
-    path.write_bytes(good + gzip.compress(endless) if packed else gzip.decompress(good) + endless)
-    first, last = records(path)
+    data = (GOOD, gzip.compress(endless)) if packed else (gzip.decompress(GOOD), endless)
+    first, last = records(written(tmp_path, *data))
     assert isinstance(first, Record)
     assert refusal(last).reason is Reason.TOO_LARGE
 
 
 def test_endless_blank_lines_cost_themselves(tmp_path: Path) -> None:
-    path = tmp_path / "blank.warc"
-    good = gzip.decompress(warc_record("https://e.org/a", PAGE))
-    path.write_bytes(good + b"\r\n" * 2 * MAX_HEADER_LINES + good)
-    _, blank, last = records(path)
+    good = gzip.decompress(GOOD)
+    blank_lines = b"\r\n" * 2 * archives.MAX_HEADER_LINES
+    _, blank, last = records(written(tmp_path, good, blank_lines, good, name="blank.warc"))
     assert refusal(blank).reason is Reason.TOO_LARGE
     assert isinstance(last, Record)
 
 
 def test_records_without_end_end_the_archive(tmp_path: Path) -> None:
-    path = tmp_path / "small.warc.gz"
-    small = WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n"
-    path.write_bytes(gzip.compress(small * 5_000))
+    path = written(tmp_path, gzip.compress(EMPTY * 5_000))
     *_, last = records(path, Limits(max_bytes=100_000))
     assert refusal(last).reason is Reason.TOO_LARGE
 
 
 def test_lines_in_bodies_and_headers_of_other_records_do_not_count(tmp_path: Path) -> None:
-    n_chunks = MAX_HEADER_LINES
+    n_chunks = archives.MAX_HEADER_LINES
     chunks = b"1\r\na\r\n" * n_chunks + b"0\r\n\r\n"
-    empty = gzip.compress(WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n")
-    path = tmp_path / "many.warc.gz"
-    path.write_bytes(
-        empty * (MAX_HEADER_LINES // 4)
-        + warc_record("https://e.org/a", chunks, Transfer_Encoding="chunked")
-    )
-    *_, last = records(path)
+    empty = gzip.compress(EMPTY) * (n_chunks // 4)
+    chunked = warc_record("https://e.org/a", chunks, Transfer_Encoding="chunked")
+    *_, last = records(written(tmp_path, empty, chunked))
     assert isinstance(last, Record)
     assert last.data == b"a" * n_chunks

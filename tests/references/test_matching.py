@@ -37,11 +37,7 @@ def test_venues_are_compared_as_a_reader_does(cited: str, known: str, want: str)
 
 @pytest.mark.parametrize(
     ("kind", "compare"),
-    [
-        ("titles", matching.titles),
-        ("authors", matching.authors),
-        ("venues", matching.venues),
-    ],
+    [("titles", matching.titles), ("authors", matching.authors), ("venues", matching.venues)],
 )
 def test_held_back_pairs_are_compared_alike(kind: str, compare: Callable[[Any, Any], str]) -> None:
     held = rows(f"references/matching/{kind}_held_back")

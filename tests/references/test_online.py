@@ -271,22 +271,15 @@ def test_what_a_catalogue_settles_is_asked_of_no_service(
     assert (report.results[0].outcome.status, zoo.requests) == (Status.AGREES, [])
 
 
+DOI, ASKED_BY_DOI = {"doi": "10.1000/a1"}, "crossref/works?rows=20"
+
+
 @pytest.mark.parametrize(
     ("ids", "served", "status", "asked"),
     [
-        (
-            {"doi": "10.1000/a1"},
-            "crossref_notices.json",
-            Status.RETRACTED,
-            "crossref/works?rows=20",
-        ),
-        (
-            {"doi": "10.1000/a1"},
-            "crossref_erratum.json",
-            Status.CORRECTED,
-            "crossref/works?rows=20",
-        ),
-        ({"doi": "10.1000/a1"}, "crossref_none.json", Status.AGREES, "crossref/works?rows=20"),
+        (DOI, "crossref_notices.json", Status.RETRACTED, ASKED_BY_DOI),
+        (DOI, "crossref_erratum.json", Status.CORRECTED, ASKED_BY_DOI),
+        (DOI, "crossref_none.json", Status.AGREES, ASKED_BY_DOI),
         ({"pmid": "4001"}, "pubmed_records.xml", Status.RETRACTED, "pubmed/efetch"),
         ({"pmid": "77"}, "pubmed_none.xml", Status.AGREES, "pubmed/efetch"),
     ],

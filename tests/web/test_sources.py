@@ -7,10 +7,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.found import refusal
 from web.zoo import GOOD, PAGES, Page, Zoo, after_failures, reply, zoo_server
 
 from pincite.errors import FetchError
@@ -27,6 +29,23 @@ def pages(zoo: Zoo, n_hosts: int, n_pages: int, **headers: str) -> list[str]:
         zoo.pages[host, f"/{n}"] = reply(GOOD + f"<!-- {n} -->".encode(), **headers)
         urls.append(zoo.url(host, f"/{n}"))
     return urls
+
+
+def fetch(
+    zoo: Zoo,
+    cache: FetchCache,
+    urls: Sequence[str],
+    steps: list[FetchStep] | None = None,
+    **rules: Any,
+) -> list[Fetched | Unchecked]:
+    """Fetch as a run of its own, which adds to `steps`."""
+    with zoo.client(**rules) as web:
+        return WebSources(web, cache, progress=([] if steps is None else steps).append).fetch(urls)
+
+
+def body_of(outcome: Fetched | Unchecked) -> bytes:
+    assert isinstance(outcome, Fetched), outcome
+    return outcome.body
 
 
 def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache) -> None:
@@ -76,8 +95,7 @@ def test_hosts_are_fetched_in_parallel(zoo: Zoo, cache: FetchCache) -> None:
 
     for n in range(20):
         zoo.pages[f"h{n}.test", "/robots.txt"] = reply_when_ten_have_asked
-    with zoo.client() as web:
-        found = WebSources(web, cache).fetch(urls)
+    found = fetch(zoo, cache, urls)
     assert not together.broken
     assert all(isinstance(outcome, Fetched) for outcome in found)
     assert set(zoo.most_at_once().values()) == {1}
@@ -86,10 +104,9 @@ def test_hosts_are_fetched_in_parallel(zoo: Zoo, cache: FetchCache) -> None:
 def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
     urls = [*pages(zoo, 2, 4), zoo.url("nohost.test"), zoo.url("h0.test", "/gone")]
     steps: list[FetchStep] = []
-    with zoo.client() as web:
-        first = WebSources(web, cache).fetch(urls)
-        n_requests = len(zoo.requests)
-        again = WebSources(web, cache, progress=steps.append).fetch(urls)
+    first = fetch(zoo, cache, urls)
+    n_requests = len(zoo.requests)
+    again = fetch(zoo, cache, urls, steps)
     assert len(zoo.requests) == n_requests
     assert [step.state for step in steps] == ["cached"] * 6
     assert [step.n_done for step in steps] == [1, 2, 3, 4, 5, 6]
@@ -98,39 +115,32 @@ def test_cached_pages_are_not_requested(zoo: Zoo, cache: FetchCache) -> None:
 
 def test_a_page_older_than_the_rules_allow_is_requested_again(zoo: Zoo, cache: FetchCache) -> None:
     (url,) = pages(zoo, 1, 1)
-    for days, states in ((30.0, ["requested", "fetched"]), (30.0, ["cached"])):
-        steps: list[FetchStep] = []
-        with zoo.client(keep_days=days) as web:
-            WebSources(web, cache, progress=steps.append).fetch([url])
-        assert [step.state for step in steps] == states
-    steps = []
+    requested = ["requested", "fetched"]
+    steps: list[FetchStep] = []
+    for _ in range(2):
+        fetch(zoo, cache, [url], steps, keep_days=30.0)
+    assert [step.state for step in steps] == [*requested, "cached"]
+    steps.clear()
     with zoo.client(keep_days=0.0) as web:
         sources = WebSources(web, cache, progress=steps.append)
         sources.fetch([url])
         sources.fetch([url])  # of this run
         sources.begin()
         sources.fetch([url])
-    states = ["requested", "fetched"]
-    assert [step.state for step in steps] == [*states, "cached", *states]
+    assert [step.state for step in steps] == [*requested, "cached", *requested]
 
 
 def test_an_unchanged_page_is_not_sent_again(zoo: Zoo, cache: FetchCache) -> None:
     (url,) = pages(zoo, 1, 1, ETag='"a"', Last_Modified="Tue, 03 Mar 2026 10:00:00 GMT")
-    with zoo.client(keep_days=0.0) as web:
-        (first,) = WebSources(web, cache).fetch([url])
+    (first,) = fetch(zoo, cache, [url], keep_days=0.0)
     zoo.pages["h0.test", "/0"] = reply(b"", "304 Not Modified")
-    with zoo.client(keep_days=0.0) as web:
-        (second,) = WebSources(web, cache).fetch([url])
+    (second,) = fetch(zoo, cache, [url], keep_days=0.0)
     assert zoo.headers[-1]["if-none-match"] == '"a"'
     assert zoo.headers[-1]["if-modified-since"] == "Tue, 03 Mar 2026 10:00:00 GMT"
-    assert isinstance(first, Fetched)
-    assert isinstance(second, Fetched)
-    assert second.body == first.body
+    assert body_of(second) == body_of(first)
     zoo.pages["h0.test", "/0"] = reply(GOOD + b"<!-- new -->", ETag='"b"')
-    with zoo.client(keep_days=0.0) as web:
-        (third,) = WebSources(web, cache).fetch([url])
-    assert isinstance(third, Fetched)
-    assert third.body != first.body
+    (third,) = fetch(zoo, cache, [url], keep_days=0.0)
+    assert body_of(third) != body_of(first)
 
 
 def test_a_page_that_leads_elsewhere_now_is_not_taken_as_unchanged(
@@ -141,14 +151,11 @@ def test_a_page_that_leads_elsewhere_now_is_not_taken_as_unchanged(
         connection.sendall(reply(b"", "304 Not Modified") if is_conditional else reply(GOOD))
 
     (url,) = pages(zoo, 1, 1, Last_Modified="Tue, 03 Mar 2026 10:00:00 GMT")
-    with zoo.client(keep_days=0.0) as web:
-        WebSources(web, cache).fetch([url])
+    fetch(zoo, cache, [url], keep_days=0.0)
     zoo.pages["h0.test", "/0"] = reply(b"", "302 Found", Location="/")
     zoo.pages["h0.test", "/"] = unless_modified
-    with zoo.client(keep_days=0.0) as web:
-        (found,) = WebSources(web, cache).fetch([url])
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.FRONT_PAGE
+    (found,) = fetch(zoo, cache, [url], keep_days=0.0)
+    assert refusal(found).reason is Reason.FRONT_PAGE
 
 
 def test_a_private_host_is_read_once_a_setting_names_it(zoo: Zoo, cache: FetchCache) -> None:
@@ -159,33 +166,28 @@ def test_a_private_host_is_read_once_a_setting_names_it(zoo: Zoo, cache: FetchCa
         with WebClient(rules, resolve=lambda *_: ["127.0.0.1"]) as web:
             return WebSources(web, cache).fetch([url])[0]
 
-    refused = outcome(ports=(zoo.port,))
-    assert isinstance(refused, Unchecked)
+    refused = refusal(outcome(ports=(zoo.port,)))
     assert refused.reason is Reason.NOT_ALLOWED
     assert isinstance(outcome(private_hosts=frozenset({("h0.test", zoo.port)})), Fetched)
 
 
 def test_offline_only_cached_pages_are_returned(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 2)
-    with zoo.client() as web:
-        WebSources(web, cache).fetch(urls[:1])
+    fetch(zoo, cache, urls[:1])
     n_requests = len(zoo.requests)
-    with zoo.client(online=False) as web:
-        cached, missing = WebSources(web, cache).fetch(urls)
+    cached, missing = fetch(zoo, cache, urls, online=False)
     assert isinstance(cached, Fetched)
     assert isinstance(missing, Unchecked)
     assert missing.reason is Reason.NOT_SUPPLIED
     assert "--online" in missing.detail
     assert len(zoo.requests) == n_requests
-    with zoo.client() as web:  # offline is not cached as a failure
-        assert isinstance(WebSources(web, cache).fetch(urls)[1], Fetched)
+    assert body_of(fetch(zoo, cache, urls)[1])  # offline is not cached as a failure
 
 
 @pytest.mark.parametrize(("status", "hours"), [("404 No", 24), ("403 No", 1), ("503 No", 1)])
 def test_failures_expire_earlier(status: str, hours: int, zoo: Zoo, cache: FetchCache) -> None:
     url = zoo.add(Page("failing", reply(b"", status), None))
-    with zoo.client() as web:
-        WebSources(web, cache).fetch([url])
+    fetch(zoo, cache, [url])
     cached = cache.get(url)
     assert cached is not None
     assert cached.expires - cached.fetched == pytest.approx(hours * DAY / 24, abs=2)
@@ -220,9 +222,9 @@ def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Pat
                 os.kill(process.pid, signal.SIGKILL)
                 break
     before = len(zoo.requests)
-    with FetchCache(path) as cache, zoo.client() as web:
-        steps: list[FetchStep] = []
-        found = WebSources(web, cache, progress=steps.append).fetch(urls)
+    steps: list[FetchStep] = []
+    with FetchCache(path) as cache:
+        found = fetch(zoo, cache, urls, steps)
     again = {zoo.url(*what) for what in zoo.requests[before:]}
     assert not again & set(fetched_urls)
     assert {step.url for step in steps if step.state == "cached"} >= set(fetched_urls)
@@ -233,8 +235,7 @@ def test_a_killed_run_resumes_without_repeating_requests(zoo: Zoo, tmp_path: Pat
 def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
     urls = pages(zoo, 1, 3)
     zoo.pages["h0.test", "/robots.txt"] = reply(b"User-agent: *\nCrawl-delay: 9\n")
-    with zoo.client(longest_crawl_delay=0.2) as web:
-        WebSources(web, cache).fetch(urls)
+    fetch(zoo, cache, urls, longest_crawl_delay=0.2)
     ends = [end for _, _, end in zoo.times]
     begins = [begin for _, begin, _ in zoo.times]
     gaps = [begin - end for begin, end in zip(begins[2:], ends[1:], strict=False)]
@@ -244,8 +245,7 @@ def test_the_crawl_delay_of_robots_txt(zoo: Zoo, cache: FetchCache) -> None:
 def test_retry_after_is_heeded(zoo: Zoo, cache: FetchCache) -> None:
     busy = after_failures(1, reply(b"", "429 Busy", Retry_After="1"))
     url = zoo.add(Page("busy", busy, None))
-    with zoo.client() as web:
-        assert isinstance(WebSources(web, cache).fetch([url])[0], Fetched)
+    assert body_of(fetch(zoo, cache, [url])[0])
     assert zoo.times[2][1] - zoo.times[1][2] >= 0.99
 
 
@@ -260,8 +260,7 @@ def test_an_unreachable_host_is_tried_once(
 
     monkeypatch.setattr(socket.socket, "connect", connect)
     urls = pages(zoo, 1, 10)
-    with zoo.client() as web:
-        found = WebSources(web, cache).fetch(urls)
+    found = fetch(zoo, cache, urls)
     assert {f.reason for f in found if isinstance(f, Unchecked)} == {Reason.UNREACHABLE}
     assert len(tried) == 3  # the attempts of the first
 
@@ -336,8 +335,7 @@ def test_a_resolver_that_hangs(zoo: Zoo) -> None:
     with FetchCache(Path(":memory:")) as memory:
         (found,) = WebSources(web, memory).fetch([zoo.url("slow.test")])
     released.set()
-    assert isinstance(found, Unchecked)
-    assert found.reason is Reason.NO_HOST
+    assert refusal(found).reason is Reason.NO_HOST
     assert time.monotonic() - begin < 2
 
 

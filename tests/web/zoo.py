@@ -248,6 +248,7 @@ def leading(name: str, to: str, reason: Reason | None, then: bytes = reply()) ->
 
 
 DENY = reply(b"User-agent: *\nDisallow: /", Content_Type="text/plain")
+DENY_CLOSED = reply(b"User-agent: *\nDisallow: /closed/")
 DENY_US = reply(b"User-agent: Pincite\nDisallow: /2019/\n\nUser-agent: *\nAllow: /")
 ALLOW = reply(b"User-agent: *\nDisallow: /\nAllow: /2019/\nCrawl-delay: 0.01\n")
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -300,12 +301,7 @@ PAGES = [
     Page("robots-deny", reply(), R.ROBOTS, robots=DENY),
     Page("robots-deny-us", reply(), R.ROBOTS, robots=DENY_US),
     Page("robots-503", reply(), R.ROBOTS, robots=status(503)),
-    Page(
-        "robots-after-moving",
-        moved("/closed/b"),
-        R.ROBOTS,
-        robots=reply(b"User-agent: *\nDisallow: /closed/"),
-    ),
+    Page("robots-after-moving", moved("/closed/b"), R.ROBOTS, robots=DENY_CLOSED),
     # Nothing to read.
     Page("204", status(204, body=b""), R.EMPTY),
     Page("205", status(205, body=b""), R.EMPTY),

@@ -8,15 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pincite.errors import InputError
-from pincite.wiki.addresses import (
-    LANGUAGES,
-    ArticleAddress,
-    Site,
-    normal,
-    parse_address,
-    site_at,
-    wikipedia,
-)
+from pincite.wiki import addresses
+from pincite.wiki.addresses import LANGUAGES, ArticleAddress, Site, parse_address, wikipedia
 
 HOME = wikipedia("en")
 TABLE = Path(__file__).parents[1] / "cases" / "article_addresses.tsv"
@@ -56,14 +49,14 @@ def test_other_addresses_are_refused_without_their_password(typed: str) -> None:
 
 
 def test_another_wiki_by_its_scripts() -> None:
-    home = site_at("https://wiki.example.org/mediawiki/")
+    home = addresses.site_at("https://wiki.example.org/mediawiki/")
     assert home.api == "https://wiki.example.org/mediawiki/api.php"
     found = parse_address("de:Berlin", home)  # what the prefix means there, only that wiki knows
     assert (found.site, found.title) == (home, "de:Berlin")
     assert parse_address("https://wiki.example.org/wiki/X", home).site == home
     root = parse_address("https://wiki.example.org/index.php?title=A", HOME).site
     assert root.api == "https://wiki.example.org/api.php"
-    assert site_at("en.wikipedia.org").api == "https://en.wikipedia.org/w/api.php"
+    assert addresses.site_at("en.wikipedia.org").api == "https://en.wikipedia.org/w/api.php"
 
 
 def test_addresses_that_lead_back() -> None:
@@ -79,10 +72,10 @@ def test_addresses_that_lead_back() -> None:
 @given(TITLES, st.sampled_from(sorted(LANGUAGES)))
 def test_every_way_to_name_a_title_names_it(title: str, language: str) -> None:
     try:
-        plain = normal(title)
+        plain = addresses.normal(title)
     except InputError:
         assume(False)
-    assert normal(plain) == plain == normal(plain.replace(" ", "_"))
+    assert addresses.normal(plain) == plain == addresses.normal(plain.replace(" ", "_"))
     assume(not plain.startswith(":"))
     assume("//" not in plain)  # inside an address it may be one slash
     site = wikipedia(language)

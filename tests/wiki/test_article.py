@@ -78,9 +78,7 @@ def test_entities_of_a_dump_are_not_resolved(tmp_path: Path) -> None:
         assert all("top secret" not in article.source for article in read_articles(path))
 
 
-def test_wikitext_that_its_file_does_not_name_is_named_by_its_bold_subject(
-    tmp_path: Path,
-) -> None:
+def test_wikitext_that_its_file_does_not_name_is_named_by_its_bold_subject(tmp_path: Path) -> None:
     text = "{{Infobox|name='''Pool'''}}\nThe '''Wexmoor Lido''' is a pool.<ref>A. Berg</ref>"
     for name, title in (("fixed", "Wexmoor Lido"), ("Lido_(Wexmoor)", "Lido (Wexmoor)")):
         path = tmp_path / f"{name}.wiki"

@@ -54,9 +54,8 @@ def test_forms_of_lists_and_marks(marks: str, listed: str) -> None:
 
 def test_wikitext_and_citations_by_author_are_none() -> None:
     assert article_in("It rose [1].<ref>A. Berg</ref>").claims[0].text == "It rose [1]."
-    article = article_in(
-        "The ferry was dear (Berg et al., 2001).\n\nReferences\nBerg A. Dear. 2001."
-    )
+    text = "The ferry was dear (Berg et al., 2001).\n\nReferences\nBerg A. Dear. 2001."
+    article = article_in(text)
     assert not article.n_references
     assert any("(Berg et al., 2001)" in warning for warning in article.warnings)
 

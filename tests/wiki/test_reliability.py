@@ -42,10 +42,8 @@ def test_a_row_of_the_wiki(tmp_path: Path) -> None:
     entry = found.entries[0]
     assert (entry.reliability, entry.scope) == (R.BLACKLISTED, "politics")
     assert entry.name == "The Daily Example"
-    assert entry.link == (
-        "https://en.wikipedia.org/wiki/Wikipedia:Reliable_sources/Noticeboard/Archive_300"
-        "#RfC:_is_it?"
-    )
+    archive = "https://en.wikipedia.org/wiki/Wikipedia:Reliable_sources/Noticeboard/Archive_300"
+    assert entry.link == f"{archive}#RfC:_is_it?"
 
 
 def test_a_row_without_a_discussion_links_to_itself(tmp_path: Path) -> None:

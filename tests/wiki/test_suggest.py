@@ -60,14 +60,11 @@ def test_a_reader_sees_the_text(text: str) -> None:
 
 @given(hostile)
 def test_our_own_parser_reads_the_title_back(title: str) -> None:
-    source = (
-        f"It is old.<ref>{template('cite web', url='http://a.example/', title='t' + title)}</ref>"
-    )
-    (claim,) = parse_article(source, "T").claims
+    cite = template("cite web", url="http://a.example/", title="t" + title)
+    (claim,) = parse_article(f"It is old.<ref>{cite}</ref>", "T").claims
     (citation,) = claim.citations
-    assert citation.title == " ".join(
-        "".join(c if c.isprintable() else " " for c in "t" + title).split()
-    )
+    kept = "".join(c if c.isprintable() else " " for c in "t" + title)
+    assert citation.title == " ".join(kept.split())
 
 
 def test_plain_text_stays_readable() -> None:
@@ -95,12 +92,9 @@ def test_only_web_addresses(url: str) -> None:
 
 @each_row("wiki/suggest/corrected")
 def test_only_parameters_that_differ_are_corrected(
-    source: str,
-    language: str,
-    known: dict[str, str],
-    parameters: tuple[tuple[str, str, str], ...],
-    template: str,
-) -> None:
+    source: str, language: str, known: dict[str, str],
+    parameters: tuple[tuple[str, str, str], ...], template: str,
+) -> None:  # fmt: skip
     changes, text = corrected(source, language, "Mills", known)
     assert [(c.parameter, c.cited, c.known) for c in changes] == [*parameters]
     assert text == template

@@ -126,9 +126,8 @@ def test_a_chinese_clause_is_one_by_its_signs(stop: str) -> None:
     source = f"他生于北京<ref>a</ref>，后来去了上海{stop}"
     first, second = parse_article(source, "T", language="zh").claims
     assert (first.text, second.text.rstrip("。")) == ("他生于北京", "后来去了上海")
-    short, whole = parse_article(
-        "大桥建成通车<ref>a</ref>，全长5米。<ref>b</ref>", "T", language="zh"
-    ).claims
+    source = "大桥建成通车<ref>a</ref>，全长5米。<ref>b</ref>"
+    short, whole = parse_article(source, "T", language="zh").claims
     assert (short.text, whole.text) == ("大桥建成通车", "大桥建成通车，全长5米。")
 
 
@@ -210,8 +209,6 @@ def test_pages_of_r_belong_to_their_reference(template: str, pages: list[str | N
 
 
 def test_pages_of_one_use_are_not_those_of_another() -> None:
-    text = (
-        f"It burnt in 1840.{{{{r|a|p=3}}}} It was rebuilt in 1850.{{{{r|a|p=9}}}} It went.{BOOKS}"
-    )
+    text = f"It burnt in 1840.{{{{r|a|p=3}}}} It stood in 1850.{{{{r|a|p=9}}}} It went.{BOOKS}"
     first, second, _ = parse_article(text, "T").claims
     assert [first.citations[0].pages, second.citations[0].pages] == ["3", "9"]

@@ -45,11 +45,9 @@ def test_references_of_other_sentences_do_not_count(text: str) -> None:
     assert [each[:10] for each in found(body(text))] == [SAID[:10]]
 
 
-@pytest.mark.parametrize(
-    "heading", ["Plot", "Plot summary", "See also", "Further reading", "Works"]
-)
-def test_sections_that_need_none(heading: str) -> None:
-    assert found(body(SAID, heading)) == []
+def test_sections_that_need_none() -> None:
+    for heading in ("Plot", "Plot summary", "See also", "Further reading", "Works"):
+        assert found(body(SAID, heading)) == [], heading
 
 
 @pytest.mark.parametrize(

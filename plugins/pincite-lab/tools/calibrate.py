@@ -40,7 +40,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement.contradictions import contradiction
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from make_multilingual import FOLDER, LANGUAGES, write
 
-from pincite.documents.archives import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite.models.session import OnnxEncoder
 
 WIDTH = 384

@@ -9,7 +9,7 @@ import click
 
 from pincite import codec
 from pincite.cli import options
-from pincite.documents.archives import LABELS
+from pincite.documents.jsonl import LABELS
 from pincite.errors import InputError
 from pincite.library import exclusions, private_copies, reliability_import
 from pincite.library.exclusions import LABELS as RATINGS

@@ -17,6 +17,7 @@ from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack i
 from pincite.documents.body import GZIP, Body, Limits, head_of, too_large, unpacked, unusable
 from pincite.documents.papers import PUBMED, PUBMED_STATUS, Authors, joined
 from pincite.documents.text import cleaned, decoded, one_line
+from pincite.text import tables_beside
 from pincite.text.dates import stated_date
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmid_of_url, pubmed_address
 from pincite.types import Document, Reason, Unchecked
@@ -29,36 +30,10 @@ _BIBTEX_START = re.compile(
 _PUBMED_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*PMID- ?\d")
 _PUBMED_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
 _NOTICES = dict(zip("RIN RRI PRIN ECI EIN CRI".split(), PUBMED_STATUS, strict=True))
-# Tags, and fields of BibTeX with the same meaning; of several, the first one stated counts.
-_TAGS = {
-    "title": "TI T1",
-    "abstract": "AB N2",
-    "authors": "AU A1",
-    "journal": "JO JF T2",
-    "journal_abbreviation": "JA J2",
-    "date": "DA PY Y1",
-    "volume": "VL",
-    "issue": "IS",
-    "first_page": "SP",
-    "last_page": "EP",
-    "publisher": "PB",
-    "issn": "SN",
-    "doi": "DO",
-    "number": "AN",
-    "url": "UR",
-    "keywords": "KW",
-    "publication_type": "M3",
-    "notes": "N1",
-    "database": "DB DP",
-    "type": "TY",
-    "end": "ER",
-}
-_MAPPING = {tag: name for name, tags in _TAGS.items() for tag in tags.split()}
+_TAGS = tables_beside(__file__)["ris_tags"].items()
+_MAPPING = {tag: name for name, tags in _TAGS for tag in tags.split()}
 _LISTED = ["AU", "A1", "KW", "N1", "UR"]
-_BIBTEX_NAMES = {
-    "journaltitle": "journal", "booktitle": "journal", "shortjournal": "journal_abbreviation",
-    "number": "issue", "note": "notes", "eprint": "number", "eprinttype": "database",
-}  # fmt: skip
+_BIBTEX_NAMES: Mapping[str, str] = tables_beside(__file__)["bibtex_names"]
 _META = "journal journal_abbreviation volume issue pages publisher issn keywords publication_type"
 _RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")

@@ -33,9 +33,9 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 # A page of A4 takes 5 to 7 s on one core, and half of this address space.
 SCANNED_PAGES, SECONDS_A_SCAN, MEMORY_OF_SCANS = 20, 15.0, 3_000_000_000
-# Text compresses 4 to 20 times, zeros 1,030 times. A higher ratio is treated as an attack once the
-# output also exceeds `max_bytes`.
-MAX_RATIO = 200
+# Text compresses 4 to 20 times, XML at most 30 times, zeros 1,030 times. A higher ratio is treated
+# as an attack once the output also exceeds `max_bytes`, or SMALL for a part of a ZIP.
+MAX_RATIO, SMALL = 200, 1_000_000
 GZIP = b"\x1f\x8b"
 PACKERS = {"br": "brotli", "zstd": "zstd"}  # by the name of the encoding in HTTP
 _END = b"\0the end of the buffer\xff"  # is overwritten only by data that fills it
@@ -162,8 +162,8 @@ class Format(StrEnum):
     # Also transcripts with times.
     SUBTITLES = "subtitles", "text.read_subtitles", ".srt .vtt", "text/vtt text/srt"
     CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"
-    XLSX = "xlsx", "packed.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
-    ODS = "ods", "packed.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
+    XLSX = "xlsx", "office.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
+    ODS = "ods", "office.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"
     WIKITEXT = "wikitext", "tables.read_wikitext", ".wiki .wikitext", "text/x-wiki"
     IMAGE = "image", "ocr.read_image", ".png .jpg .jpeg .tif .tiff", "image/png image/jpeg"
     UNSUPPORTED = "unsupported"

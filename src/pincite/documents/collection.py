@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urljoin, urlsplit
 
-from pincite.documents import archives, read
+from pincite.documents import jsonl, read
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     ENDINGS,
@@ -93,8 +93,7 @@ def variants(url: str) -> tuple[str, ...]:
     page = original_of(url).split("#")[0]
     scheme, _, rest = page.partition("://")
     bare = rest.removeprefix("www.").rstrip("/")
-    first = "www." if rest.startswith("www.") else ""
-    hosts = (first, "" if first else "www.")
+    hosts = ("www.", "") if rest.startswith("www.") else ("", "www.")
     schemes = (scheme, "https" if scheme == "http" else "http")
     slashes = ("/", "") if rest.endswith("/") else ("", "/")
     found = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)
@@ -207,7 +206,7 @@ def is_manifest(path: Path) -> bool:
         # A list of papers without abstracts counts too, so that the missing column is reported.
         lists_papers = "title" in names and not names.isdisjoint({"doi", "pmid"})
         return lists_papers or not names.isdisjoint(_CSV_FIELDS)
-    first = archives.first_records(path) if path.name.lower().endswith(".jsonl") else []
+    first = jsonl.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in record and "text" not in record for record in first)
 
 
@@ -273,16 +272,16 @@ def _records(path: Path, limits: Limits) -> Iterator[Row]:
     elif path.name.lower().endswith(_CSV):
         yield from _csv_records(path, limits)
     else:
-        for line in archives.lines(path, limits):
-            record = archives.record_of(line, path, limits)
+        for line in jsonl.lines(path, limits):
+            record = jsonl.record_of(line, limits)
             if isinstance(record, Unchecked):
-                yield line.number, record.detail.removeprefix(f"{archives.place(line, path)}: ")
+                yield line.number, record.detail.removeprefix(f"{line.place}: ")
             else:
                 yield line.number, record
 
 
 def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
-    """Read a CSV file in any encoding."""
+    """Read a CSV file in any encoding, without empty cells and rows; names become lower case."""
     if (size := path.stat().st_size) > limits.max_bytes:
         yield 0, too_large("", size, limits.max_bytes).detail
         return
@@ -292,23 +291,8 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
     # text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
-    for line, row in _csv_rows(text):
-        if isinstance(row, str):
-            yield line, row
-            continue
-        record = {("text" if name == "abstract" else name): cell for name, cell in row.items()}
-        if "text" in record and "file" not in record:
-            pmid, doi = record.get("pmid", "").strip(), doi_in(record.get("doi", ""))
-            own = pubmed_address(pmid) if pmid.isdecimal() else doi and doi_address(doi)
-            record.setdefault("url", own or f"{path.resolve().as_uri()}#{line}")
-        yield line, record
-
-
-def _csv_rows(text: str) -> Iterator[Row]:
-    """Read a table with names in lower case; drops empty cells and rows."""
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
-    opened = io.StringIO(text, newline="")
-    rows = csv.DictReader(opened, restval="", delimiter=separator)
+    rows = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=separator)
     try:
         rows.fieldnames = names = [name.strip().lower() for name in rows.fieldnames or ()]
         if set(names).isdisjoint(_CSV_FIELDS):
@@ -317,11 +301,24 @@ def _csv_rows(text: str) -> Iterator[Row]:
         for cells in rows:
             if surplus := cells.pop(None, []):
                 n_cells = len(names) + len(surplus)
-                yield rows.reader.line_num, f"{n_cells} cells; the header names {len(names)}"
-            elif record := {name: cell for name, cell in cells.items() if name and cell.strip()}:
-                yield rows.reader.line_num, record
+                yield rows.line_num, f"{n_cells} cells; the header names {len(names)}"
+            elif row := {name: cell for name, cell in cells.items() if name and cell.strip()}:
+                yield (
+                    rows.line_num,
+                    _with_address(row, f"{path.resolve().as_uri()}#{rows.line_num}"),
+                )
     except csv.Error as error:
-        yield rows.reader.line_num, str(error)
+        yield rows.line_num, str(error)
+
+
+def _with_address(row: dict[str, str], otherwise: str) -> dict[str, str]:
+    """A row whose text, or abstract, has an address: that of its PMID or DOI if none is stated."""
+    row = {("text" if name == "abstract" else name): cell for name, cell in row.items()}
+    if "text" in row and "file" not in row:
+        pmid, doi = row.get("pmid", "").strip(), doi_in(row.get("doi", ""))
+        own = pubmed_address(pmid) if pmid.isdecimal() else doi and doi_address(doi)
+        row.setdefault("url", own or otherwise)
+    return row
 
 
 def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
@@ -336,15 +333,11 @@ def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], line: int) -> Entry:
-    """Parse a row.
-
-    Raises:
-        ValueError: the row is invalid.
-    """
+    """Parse a row; raises ValueError if it is invalid."""
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
     if status and not (status.isascii() and status.isdigit()):
         raise ValueError(f"status {status!r} is not a number")
-    has_text = bool(archives.field_of(record, "text")) and not name
+    has_text = bool(jsonl.field_of(record, "text")) and not name
     if not (url or name or has_text):
         raise ValueError("no url")
     file, fault = None, ""
@@ -383,16 +376,16 @@ def _known_fields(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]
             meta[key] = one_line(str(value))
         else:
             remarks.append(f"{key} should be a text, a number or a list of texts; it is ignored")
-    date = (archives.field_of(record, "published", "date", "year") or "").strip()
+    date = (jsonl.field_of(record, "published", "date", "year") or "").strip()
     stated = _DATE.match(date)
     if date and not stated:
         meta["date"] = one_line(date)
         remarks.append(f"date {date!r} is not like 2019-05-14, 2019-05 or 2019; it is ignored")
-    language = archives.field_of(record, "language", "lang")
+    language = jsonl.field_of(record, "language", "lang")
     if language and not code_of(language):
         remarks.append(f"language {language!r} is not an ISO 639-1 code like en; it is ignored")
     known = {
-        "title": one_line(archives.field_of(record, "title")),
+        "title": one_line(jsonl.field_of(record, "title")),
         "published": stated[0] if stated else None,
         "language": code_of(language),
         "meta": {key: value for key, value in meta.items() if value},
@@ -447,11 +440,7 @@ class Collection:
     limits: Limits = DEFAULT_LIMITS
 
     def read(self, piece: Piece) -> Iterator[Found]:
-        """Yield the documents of a piece.
-
-        Raises:
-            InputError: the file cannot be opened.
-        """
+        """Yield the documents of a piece; raises InputError if its file cannot be opened."""
         if piece.rows is not None:
             yield from self._read_rows(piece, piece.rows)
         elif piece.entries:
@@ -499,7 +488,7 @@ class Collection:
                 yield Unchecked(row.url or where, Reason.NOT_SUPPLIED, f"{where}: {row.fault}")
             elif row.record:
                 kind = "csv" if piece.path.suffix.lower() in _CSV else "jsonl"
-                yield row.describe(archives.document_in(row.record, where, self.limits, kind))
+                yield row.describe(jsonl.document_in(row.record, where, self.limits, kind))
             elif row.status is not None and not row.file:
                 yield row.read(self.limits)
 
@@ -509,12 +498,8 @@ def collected(
 ) -> Collection:
     """List the files to read, and apply the manifests among them.
 
-    `called` maps the manifests' file names to files stored under other names.
-
-    Numbered files come in numeric order; all others in the order of `files`.
-
-    Raises:
-        InputError: a path does not exist.
+    `called` maps the manifests' file names to files stored under other names. Numbered files come
+    in numeric order; all others in the order of `files`, which raises InputError.
     """
     links = list[Path]()
     found = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
@@ -550,10 +535,8 @@ def files(
     """Walk files in a fixed order; folders recursively, without hidden files and corpora.
 
     Links that leave their folder are skipped and passed to `on_outside`, since a downloaded folder
-    must not pull private files into a corpus. Unreadable folders are passed to `on_error`.
-
-    Raises:
-        InputError: a path does not exist.
+    must not pull private files into a corpus. Unreadable folders are passed to `on_error`. Raises
+    InputError for a path that does not exist.
     """
     for path in paths:
         if path.is_file():
@@ -697,7 +680,7 @@ class Sources:
         name = path.name.lower().removesuffix(".gz")
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)
-        elif archives.has_documents(path):
+        elif jsonl.has_documents(path):
             self._index_lines(path)
         elif read.records_in(path, self.limits) or (name.endswith(_CSV) and is_manifest(path)):
             self._index_records(path)
@@ -713,6 +696,8 @@ class Sources:
                 self.unnamed.append(path)
 
     def _index_warc(self, path: Path) -> None:
+        from pincite.documents import archives  # few runs need it
+
         def load(offset: int) -> Found:
             return read.read_record(archives.record_at(path, offset, self.limits), self.limits)
 
@@ -732,14 +717,14 @@ class Sources:
                 self._add(record.url, partial(load, record.offset))
 
     def _index_lines(self, path: Path) -> None:
-        if archives.has_queries(path):
-            self._problem(path, 0, archives.QUERIES)
+        if jsonl.has_queries(path):
+            self._problem(path, 0, jsonl.QUERIES)
             return
-        for line, record in archives.addressed(path, self.limits):
+        for line, record in jsonl.addressed(path, self.limits):
             if record:
                 where = (line.number, line.offset)
-                loader = partial(archives.document_at, path, *where, self.limits)
-                self._add_record(archives.address_of(record), record, loader)
+                loader = partial(jsonl.document_at, path, *where, self.limits)
+                self._add_record(jsonl.address_of(record), record, loader)
             else:
                 self._problem(path, line.number, line.broken or "it contains no address")
 
@@ -754,7 +739,7 @@ class Sources:
                 self._problem(path, 0, found.detail)
 
     def _add_record(self, url: str, stated: Mapping[str, Any], loader: Loader) -> None:
-        doi, pmid, title = (archives.field_of(stated, name) for name in ("doi", "pmid", "title"))
+        doi, pmid, title = (jsonl.field_of(stated, name) for name in ("doi", "pmid", "title"))
         self._add(url, loader)
         if doi and (known := doi_of(doi)):
             self._add(doi_address(known), loader)
@@ -773,11 +758,7 @@ class Sources:
 
 
 def open_sources(*paths: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
-    """Open stored pages: folders of them, or files; reads addresses, not texts.
-
-    Raises:
-        InputError: a path does not exist, or cannot be read.
-    """
+    """Open folders or files of stored pages; raises InputError for a path that cannot be read."""
     for path in paths:
         if not path.exists():
             raise InputError(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from html import unescape
 from itertools import accumulate, chain, islice, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 from lxml import etree
@@ -22,7 +23,7 @@ from lxml import etree
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
-from pincite.documents.outcome import Markup
+from pincite.documents.outcome import Signs
 from pincite.documents.text import cleaned, code_of, decoded, one_line
 from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.dates import iso_date
@@ -35,11 +36,9 @@ from pincite.types import COPY_OF, HEADLINE, WEBSITE, Document, Reason, Unchecke
 _WORDS = word_lists(__file__, "words")
 _INVISIBLE_TAGS, _INLINE_TAGS = _WORDS["invisible_tags"], _WORDS["inline_tags"]
 _CELL_TAGS = frozenset({"td", "th"})
-_P = patterns(__file__, "html")
-_HIDDEN = _P["hidden"]
+_PATTERNS = patterns(__file__, "html")
 _COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")
 _WHITE = re.compile(r"white|#fff(fff)?|rgba?\(255,255,255(,1(\.0*)?)?\)|hsl\(.*,100%\)")
-_PAYWALL_NAME = _P["paywall_name"]
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 AFTER_NAME = 120  # characters: more than eight words
 TEASER_WORDS = 40  # of another story, below its headline
@@ -52,7 +51,6 @@ _SPACES = re.compile(r"\s+")
 # Containers of a piece of text, in order of precedence.
 _PARTS = ("comments", "h1", "a")
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
-_COMMENTS = _P["comments"]
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
 _VALUE_BLOCKS = frozenset("div p ul ol li".split())  # that may contain the value of a term
@@ -71,15 +69,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Raw metadata from the head and from marked-up elements.
+    """Raw metadata from the head and from marked-up elements."""
 
-    `metas` maps names of meta elements (lower case, with colons) to contents; `json_ld` has the
-    script texts; `dates` has the contents of elements marked as the date.
-    """
-
-    metas: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    json_ld: Sequence[str] = ()
-    dates: Sequence[str] = ()
+    metas: Mapping[str, Sequence[str]] = field(default_factory=dict)  # names as in AUTHOR_METAS
+    works: Sequence[Mapping[str, Any]] = ()  # JSON-LD objects of written works
+    dates: Sequence[str] = ()  # contents of elements marked as the date
 
 
 def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]], list[Piece]]:
@@ -112,25 +106,28 @@ def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
     blocks, line = list[Block](), list[Piece]()
     for piece in chain(pieces, [("\n", "")]):
         if line and piece[0][:1] == "\n":
-            blocks.append(_block(line))
+            text = " ".join("".join(words for words, _ in line).split())
+            linked = sum(len(words) for words, part in line if part == "a") / max(1, len(text))
+            parts = {part for words, part in line if not words.isspace()}
+            blocks += [Block(text, linked, "h1" in parts, "comments" in parts)] if text else []
             line = []
         if not piece[0].isspace() or line:
             line.append(piece)
-    return [block for block in blocks if block.text]
+    return blocks
 
 
-def markup_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Markup:
+def signs_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Signs:
     scripts = page.tree.xpath("//script")
     described = (s.text or "" for s in scripts if "json" in (s.get("type") or ""))
     not_free = any(_NOT_FREE.search(text) for text in described) or bool(
         page.tree.xpath("//meta[@itemprop='isAccessibleForFree'][starts-with(@content, 'alse', 2)]")
     )
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
-    walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
+    walls = (match[0] for name in names if (match := _PATTERNS["paywall_name"].search(name)))
     noscript = one_line(" ".join(page.tree.xpath("//noscript//text()")))
     addresses = page.tree.xpath(f"{CANONICAL} | {OG_URL}")
     n_linked = sum(block.linked * len(block.text) for block in blocks)
-    return Markup(
+    return Signs(
         title,
         next((block.text for block in blocks if block.headline), ""),
         own_text(blocks),
@@ -177,7 +174,7 @@ def statements_of(page: Page) -> Statements:
     dates = page.tree.xpath("//body//*[@itemprop='datePublished']")
     return Statements(
         metas=metas,
-        json_ld=[script.text or "" for script in scripts],
+        works=written_works(script.text or "" for script in scripts),
         dates=[element.get("datetime") or element.get("content") or "" for element in dates],
     )
 
@@ -299,13 +296,6 @@ def _stated_colour(element: Any, what: str) -> str:
     return "white" if _WHITE.fullmatch(colour) else colour
 
 
-def _block(line: list[Piece]) -> Block:
-    text = " ".join("".join(piece for piece, _ in line).split())
-    linked = sum(len(piece) for piece, part in line if part == "a")
-    parts = {part for piece, part in line if not piece.isspace()}
-    return Block(text, linked / max(1, len(text)), "h1" in parts, "comments" in parts)
-
-
 def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
     """Yield text in document order, each piece with the name of the element it begins, if any.
 
@@ -337,13 +327,13 @@ def _part_of(element: Any, tag: str) -> str:
     if tag not in _BLOCK_TAGS:
         return tag if tag in ("a", "h1") else ""
     names = (element.get("class") or "", element.get("id") or "")
-    return "comments" if any(map(_COMMENTS.search, names)) else ""
+    return "comments" if any(map(_PATTERNS["comments"].search, names)) else ""
 
 
 def _is_hidden(element: Any, tag: str) -> bool:
     if tag in _INVISIBLE_TAGS or not tag or element.get("hidden") is not None:
         return True
-    return _HIDDEN.search(element.get("style") or "") is not None
+    return _PATTERNS["hidden"].search(element.get("style") or "") is not None
 
 
 def _separator(tag: str, opening: Any = None) -> str:
@@ -390,6 +380,7 @@ _PROBES = (8, 3)
 # trafilatura takes about 0.1 ms per element, and superlinear time on larger pages: 40,000
 # paragraphs took 3.5 s. Such pages are lists and dumps, not articles.
 MAX_ELEMENTS = 40_000
+_NO_ARTICLE = SimpleNamespace(text="", title="", sitename="", author="", date="")
 _TABLE_RULE = re.compile(r"---[|\- ]*")
 # An extraction with less than this share of the visible words, and at most FULL_TEXT_WORDS words,
 # counts as failed. Calibrated on Mozilla Readability's 60 cases (tools/bench_html.py measures
@@ -406,47 +397,57 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     drop_camouflaged(page)
-    origin = outcome.copied_article(page.tree, title_of(page))
+    head_title = title_of(page)
+    origin = outcome.copied_article(page.tree, head_title)
     write_tables(page)
     join_terms(page)
     seen, names, pieces = visible_text(page, MAX_ANCHORS)
     blocks = blocks_of(pieces)
-    signs = markup_of(page, title_of(page), seen, blocks)
-    declared = language_declared(page)
-    stated = statements_of(page)
+    signs = signs_of(page, head_title, seen, blocks)
+    language, stated = language_declared(page), statements_of(page)
     article = _extracted(page, seen)  # last, because it modifies the tree
     # trafilatura writes table rows and rules in Markdown.
-    lines = (article.text or "").split("\n") if article else []
-    lines = [line.strip("| ") if line.startswith("|") else line for line in lines]
+    lines = [e.strip("| ") if e.startswith("|") else e for e in (article.text or "").split("\n")]
     running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
-    n_article, n_visible = n_words(running), n_words(seen)
-    text = seen
-    if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_visible):
-        text = cleaned(restore_blocks(running, blocks, signs.title))
+    n_article, text = n_words(running), seen
+    if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_words(seen)):
+        text = cleaned(restore_blocks(running, blocks, head_title))
     text = "\n\n".join([text, *updates_of(stated, text)]).strip()
-    title = headline_of(stated) or signs.title or one_line(article.title if article else "")
-    h1 = headline_of(stated) or signs.headline
-    headline, website = title_and_site(title, h1, site_of(stated), host_of(body.url))
-    meta = _meta(article, stated)
-    meta |= {COPY_OF: origin} if origin else {}
+    if unreadable := outcome.of_page(body.url, text, running, signs):
+        return unreadable
     # Title and site stay as the verifier was calibrated to read them: as the page has them.
-    apart, known = {HEADLINE: headline, WEBSITE: website}, ("", title, meta.get("site"))
-    return outcome.of_page(body.url, text, running, signs) or Document(
+    headline, site = headline_of(stated), one_line(article.sitename)
+    title = headline or head_title or one_line(article.title)
+    own_title, own_site = title_and_site(
+        title, headline or signs.headline, site_of(stated), host_of(body.url)
+    )
+    dois = (doi_in(text) for name in DOI_METAS for text in stated.metas.get(name, ()))
+    meta = {
+        "site": site,
+        "author": author_of(stated, site, str(article.author or "")),
+        "doi": next(filter(None, dois), ""),
+        "type": type_of(stated),
+        COPY_OF: origin,
+        HEADLINE: own_title if own_title not in (title, site) else "",
+        WEBSITE: own_site if own_site not in (title, site) else "",
+    }
+    return Document(
         url=body.url,
         title=title,
         text=text,
         kind="html",
-        published=published_of(stated, str(article.date or "") if article else ""),
+        published=published_of(stated, str(article.date or "")),
         fetched=body.fetched,
-        language=code_of(declared),
-        meta=meta | {key: value for key, value in apart.items() if value not in known},
+        language=code_of(language),
+        meta={key: value for key, value in meta.items() if value},
         anchors=locate_anchors(names, text),
     )
 
 
 def _extracted(page: Page, visible: str) -> Any:
+    """Return trafilatura's result; one without text if the page is not for it."""
     if page.cut_short or sum(1 for _ in page.tree.iter()) > MAX_ELEMENTS:
-        return None
+        return _NO_ARTICLE
     if n_words(visible) >= outcome.SCRIPTED_WORDS:  # otherwise scripts would reveal hidden text
         drop_hidden(page)
     # Without a handler, their warnings about broken pages would reach the terminal.
@@ -454,32 +455,23 @@ def _extracted(page: Page, visible: str) -> Any:
         logging.getLogger(name).addHandler(_SILENT)
     from trafilatura import bare_extraction
 
+    # Only dates that the page states: the extensive search accepts any number in the text. Without
+    # the minimum, an archived page of 1952 would have no date.
+    dates = {"extensive_search": False, "original_date": True, "min_date": EARLIEST}
     try:
-        return bare_extraction(
-            page.tree,
-            favor_recall=True,
-            include_comments=False,
-            include_tables=True,
-            with_metadata=True,
-            # Only dates that the page states: the extensive search accepts any number in the text.
-            # Without the minimum, an archived page of 1952 would have no date.
-            date_extraction_params={
-                "extensive_search": False,
-                "original_date": True,
-                "min_date": EARLIEST,
-            },
+        return (
+            bare_extraction(
+                page.tree,
+                favor_recall=True,
+                include_comments=False,
+                include_tables=True,
+                with_metadata=True,
+                date_extraction_params=dates,
+            )
+            or _NO_ARTICLE
         )
     except Exception:  # hostile markup raises undocumented errors; fall back to the visible text
-        return None
-
-
-def _meta(article: Any, stated: Statements) -> dict[str, str]:
-    site = one_line(article.sitename) if article else ""
-    author = author_of(stated, site, str(article.author or "") if article else "")
-    dois = (doi_in(text) for name in DOI_METAS for text in stated.metas.get(name, ()))
-    doi = next(filter(None, dois), "")
-    fields = {"site": site, "author": author, "doi": doi, "type": type_of(stated)}
-    return {name: value for name, value in fields.items() if value}
+        return _NO_ARTICLE
 
 
 def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
@@ -623,8 +615,6 @@ DATE_METAS = tables_beside(__file__)["words"]["date_metas"].split()
 # schema.org types of written works, unlike `Person`, `VideoObject` or `Product`.
 _WRITTEN = re.compile(r"(Article|Posting|Report|Review|WebPage|CreativeWork|Book|Thesis)$")
 _UNSPECIFIC = ("WebPage", "CreativeWork", "Article", "Organization")
-_INTRODUCED = _P["introduced"]
-_NOT_A_PERSON = _P["not_a_person"]
 _NOT_A_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
@@ -642,7 +632,7 @@ def author_of(stated: Statements, site: str, found: str = "") -> str:
     Catalogue metadata comes first, then bodies named in JSON-LD; `found` is trafilatura's result
     from JSON-LD, other meta elements and bylines, cut at "and".
     """
-    authors = (thing.get("author") for thing in _things(stated.json_ld) if _is_written(thing))
+    authors = (work.get("author") for work in stated.works)
     named = (a for a in authors if isinstance(a, dict) and "Organization" in str(a.get("@type")))
     bodies = [str(author.get("name") or "") for author in named]
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}
@@ -656,15 +646,14 @@ def author_of(stated: Statements, site: str, found: str = "") -> str:
 
 def headline_of(stated: Statements) -> str:
     """The JSON-LD headline; empty if it is truncated or there are several (a front page)."""
-    things = filter(_is_written, _things(stated.json_ld))
-    found = {one_line(unescape(str(thing.get("headline") or ""))) for thing in things} - {""}
+    found = {one_line(unescape(str(work.get("headline") or ""))) for work in stated.works} - {""}
     headline = found.pop() if len(found) == 1 else ""
     return "" if headline.endswith(("…", "...")) else headline
 
 
 def updates_of(stated: Statements, shown: str) -> list[str]:
     """The entries of a live blog that only its JSON-LD has, each with headline and time."""
-    blogs = (t for t in _things(stated.json_ld) if "LiveBlogPosting" in _types_of(t))
+    blogs = (work for work in stated.works if "LiveBlogPosting" in _types_of(work))
     found = [blog.get("liveBlogUpdate") for blog in blogs]
     entries = chain.from_iterable(each if isinstance(each, list) else [each] for each in found)
     texts = []
@@ -679,7 +668,7 @@ def updates_of(stated: Statements, shown: str) -> list[str]:
 
 def site_of(stated: Statements) -> str:
     """The name of the site, or the publisher of the page's first written work."""
-    publishers = (thing.get("publisher") for thing in _things(stated.json_ld) if _is_written(thing))
+    publishers = (work.get("publisher") for work in stated.works)
     named = (str(each.get("name") or "") for each in publishers if isinstance(each, dict))
     return next(filter(None, map(one_line, (*stated.metas.get("og:site_name", ()), *named))), "")
 
@@ -712,10 +701,10 @@ def type_of(stated: Statements) -> str:
 
     A newspaper's section for opinions counts as the type of an opinion.
     """
-    thing = next(filter(_is_written, _things(stated.json_ld)), {})
-    publisher = thing.get("publisher")
+    work = next(iter(stated.works), {})
+    publisher = work.get("publisher")
     of_publisher = _types_of(publisher) if isinstance(publisher, dict) else []
-    names = [*_types_of(thing), *of_publisher]
+    names = [*_types_of(work), *of_publisher]
     sections = (one_line(text).lower() for text in stated.metas.get("article:section", ()))
     names += ["OpinionNewsArticle"] * any(section in _OPINION_SECTIONS for section in sections)
     specific = (name for name in names if isinstance(name, str) and name not in _UNSPECIFIC)
@@ -727,8 +716,7 @@ def published_of(stated: Statements, found: str = "") -> str | None:
 
     `found` is the extractor's guess, used if the page states no date.
     """
-    things = filter(_is_written, _things(stated.json_ld))
-    texts = [str(thing.get("datePublished") or "") for thing in things]
+    texts = [str(work.get("datePublished") or "") for work in stated.works]
     texts += [text for name in DATE_METAS for text in stated.metas.get(name, ())]
     texts += [*stated.dates, found]
     days = (iso_day(text) for text in texts)
@@ -748,10 +736,10 @@ def iso_day(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    name = _INTRODUCED.sub("", text.strip(_DASHES), count=1).strip(_DASHES)
-    if len(name) > MAX_AUTHOR_CHARS or _NOT_A_NAME.search(name) or _NOT_A_PERSON.fullmatch(name):
-        return ""
-    return name if any(map(str.isalpha, name)) else ""
+    name = _PATTERNS["introduced"].sub("", text.strip(_DASHES), count=1).strip(_DASHES)
+    is_other = _NOT_A_NAME.search(name) or _PATTERNS["not_a_person"].fullmatch(name)
+    is_name = len(name) <= MAX_AUTHOR_CHARS and not is_other and any(map(str.isalpha, name))
+    return name if is_name else ""
 
 
 def _letters(text: str) -> str:
@@ -762,17 +750,20 @@ def _site_letters(name: str) -> str:
     return _letters(name.lower().removeprefix("the "))
 
 
-def _things(texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON-LD objects, including those in lists and graphs; skips invalid scripts."""
-    for text in texts:
+def written_works(scripts: Iterable[str]) -> list[Mapping[str, Any]]:
+    """The JSON-LD objects of written works, also in lists and graphs; skips invalid scripts."""
+    works = list[Mapping[str, Any]]()
+    for script in scripts:
         try:
-            found = json.loads(_unwrapped(text), strict=False)
+            found = json.loads(_unwrapped(script), strict=False)
         except (ValueError, RecursionError):
             continue
         for outer in found if isinstance(found, list) else [found]:
             inner = outer.get("@graph") if isinstance(outer, dict) else None
             things = inner if isinstance(inner, list) else [outer]
-            yield from (thing for thing in things if isinstance(thing, dict))
+            objects = (thing for thing in things if isinstance(thing, dict))
+            works += [o for o in objects if any(_WRITTEN.search(str(t)) for t in _types_of(o))]
+    return works
 
 
 def _unwrapped(text: str) -> str:
@@ -783,10 +774,6 @@ def _unwrapped(text: str) -> str:
     return inner.removeprefix("*/").removesuffix("/*").removesuffix("//")
 
 
-def _types_of(thing: dict[str, Any]) -> list[Any]:
+def _types_of(thing: Mapping[str, Any]) -> list[Any]:
     types = thing.get("@type")
     return types if isinstance(types, list) else [types]
-
-
-def _is_written(thing: dict[str, Any]) -> bool:
-    return any(_WRITTEN.search(str(one)) for one in _types_of(thing))

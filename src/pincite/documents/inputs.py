@@ -61,11 +61,8 @@ def local(
 ) -> Inputs:
     """Return paths unchanged, and for each address an up-to-date copy below `folder`.
 
-    `progress` is called with the number of files copied.
-
-    Raises:
-        ConfigError: No installed package opens such addresses.
-        InputError: Nothing is there, it may not be read, or a name leads outside the folder.
+    `progress` is called with the number of files copied. Raises ConfigError if no installed package
+    opens such addresses, InputError if nothing can be read or a name leads outside the folder.
     """
     found = Inputs([], {})
     for address in map(str, given):
@@ -88,9 +85,7 @@ def is_address(place: Path | str) -> bool:
 def send(file: Path, address: str) -> None:
     """Copy a file to an address: `hf://datasets/OWNER/NAME/kb.zip`, `s3://bucket/kb.zip`.
 
-    Raises:
-        ConfigError: No installed package opens such addresses, or it contains a password.
-        InputError: It cannot be written.
+    Raises ConfigError if no installed package opens it, InputError if it cannot be written.
     """
     store, root = _store(address)
     try:
@@ -271,10 +266,7 @@ def read_ahead(
 
 
 def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """Map `read` over items concurrently, in order; `items` is consumed lazily.
-
-    At most `READERS` items are read at once across all callers.
-    """
+    """Map `read` over items, lazily and in order; all callers together read READERS at once."""
 
     def read_one(item: Item) -> T:
         with _AT_ONCE:

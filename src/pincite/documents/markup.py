@@ -100,9 +100,7 @@ def parsed_xml(data: bytes) -> Any:
 def parsed(data: bytes) -> Any:
     """Parse a record, without namespaces, comments and processing instructions.
 
-    Raises:
-        Broken: it is not well-formed, has too many tags, or exceeds libxml2's limits of depth
-            and text size.
+    Raises Broken if it is not well-formed, has too many tags, or exceeds libxml2's limits.
     """
     if (n_tags := data.count(b"<")) > MAX_TAGS:
         raise Broken(f"it has {n_tags:,} tags; the limit is {MAX_TAGS:,}")
@@ -149,10 +147,8 @@ def root_of(head: bytes) -> str:
 def records(source: Path | bytes, names: Sequence[str], limits: Limits) -> Iterator[Record]:
     """Yield the elements with these names in order, including broken ones and file errors.
 
-    The elements must not nest. `source` is a file, gzipped or not, or uncompressed bytes.
-
-    Raises:
-        OSError: the file cannot be opened.
+    The elements must not nest. `source` is a file, gzipped or not, or uncompressed bytes. Raises
+    OSError if the file cannot be opened.
     """
     head = source[:FIRST_BYTES] if isinstance(source, bytes) else head_of(source)
     with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
@@ -239,10 +235,7 @@ def line_of(element: Any) -> str:
 
 
 def flat(element: Any, aside: Aside = lambda element: False) -> str:
-    """Concatenate the text in an element, with its white space.
-
-    Skips descendants for which `aside` is true.
-    """
+    """Concatenate the text in an element, without descendants for which `aside` is true."""
     parts: list[str] = []
     _collect(element, parts, aside)
     return "".join(parts)
@@ -310,10 +303,7 @@ def _tex(element: Any) -> str:
 
 
 def math(element: Any) -> str:
-    r"""Render a MathML formula as one line: x^2, (a+b)/c, √(x).
-
-    Compound expressions get parentheses where they would otherwise be ambiguous.
-    """
+    """Render a MathML formula as one line, with the parentheses that it needs: (a+b)/c, √(x)."""
     return one_line(_math(element))
 
 

@@ -82,7 +82,7 @@ def _without_stop(title: str) -> str:
 _xpath: Any = cache(etree.XPath)
 
 
-def _fields(paths: dict[str, str], element: Any) -> dict[str, str]:
+def texts_at(paths: dict[str, str], element: Any) -> dict[str, str]:
     """The first text at the paths of each field, which are separated by " | "."""
     found = dict[str, str]()
     for name, alternatives in paths.items():
@@ -125,7 +125,7 @@ _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other_abstracts` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
 PUBMED_STATUS: Mapping[str, str] = tables_beside(__file__)["pubmed_status"]
-_ARTICLE: dict[str, str] = tables_beside(__file__)["pubmed_article"]
+PUBMED_PATHS: dict[str, str] = tables_beside(__file__)["pubmed_article"]
 
 
 def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
@@ -165,7 +165,7 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
     ends = (one_line(article.findtext(f"Pagination/{tag}")) for tag in ("StartPage", "EndPage"))
     meta = {
         "pmid": pmid,
-        **_fields(_ARTICLE, record),
+        **texts_at(PUBMED_PATHS, record),
         **pubmed_authors(article.iterfind("AuthorList/Author")).meta(),
         "pubdate": " ".join(filter(None, shown)),  # as PubMed shows it: "1998 Dec-1999 Jan"
         **_mesh(citation.iterfind("MeshHeadingList/MeshHeading")),
@@ -216,11 +216,6 @@ def in_own_words(text: str) -> str:
     'The rate fell.'
     """
     return _OTHER.split(text, maxsplit=1)[0]
-
-
-def pubmed_fields(record: Any) -> dict[str, str]:
-    """Return DOI, PMC id, journal, ISSN, volume and issue of a `PubmedArticle`."""
-    return _fields(_ARTICLE, record)
 
 
 def pubmed_authors(elements: Iterable[Any]) -> Authors:
@@ -358,7 +353,7 @@ def _identifiers(front: Any) -> dict[str, str]:
 
 
 def _jats_meta(article: Any, front: Any) -> dict[str, str]:
-    values = _fields(_FRONT, front)
+    values = texts_at(_FRONT, front)
     ends = (values.pop("first_page"), values.pop("last_page"))
     licences = [front.find(".//license"), front.find(".//license_ref")]
     # Keep the licence's URL; its prose is not metadata.

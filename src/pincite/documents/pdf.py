@@ -17,16 +17,9 @@ from typing import Any, NamedTuple
 import pypdfium2
 from pypdfium2 import raw
 
+from pincite.documents import layout
 from pincite.documents.body import Body
-from pincite.documents.layout import (
-    Line,
-    Lines,
-    Rule,
-    in_reading_order,
-    running_text,
-    with_ruled_tables,
-    without_running_heads,
-)
+from pincite.documents.layout import Line, Lines, Rule
 from pincite.documents.text import document_of, one_line
 from pincite.text import patterns
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
@@ -64,8 +57,8 @@ def read_pdf(
             return Unchecked(url, Reason.TOO_LARGE, detail)
         pages.append(lines)
         rules.append(drawn)
-    ordered = list(map(in_reading_order, without_running_heads(pages), rules))
-    text, starts = running_text(ordered)
+    ordered = list(map(layout.in_reading_order, layout.without_running_heads(pages), rules))
+    text, starts = layout.running_text(ordered)
     if not text:
         reason = Reason.UNREADABLE_SCAN if scans else Reason.EMPTY
         return Unchecked(url, reason, f"no text layer in {len(starts)} pages")
@@ -226,11 +219,11 @@ class _Characters:
         for self.turn, found in by_turn.items():
             measured = [each for each in (started.whole() for started in found) if each.text]
             seen = list(map(self._turn_rule, rules))
-            read.append((with_ruled_tables(measured, seen), seen))
+            read.append((layout.with_ruled_tables(measured, seen), seen))
         (lines, rules), *turned = read
         below = min((each.baseline for each in lines), default=0.0)
         for others, theirs in turned:
-            ordered = in_reading_order(others, theirs)
+            ordered = layout.in_reading_order(others, theirs)
             if others and not any(each.is_table for each in ordered):
                 ordered = [Line(" ".join(each.text for each in others), 0, 0, 0, 1)]
             for each in ordered:

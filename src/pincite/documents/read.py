@@ -1,6 +1,8 @@
 """Reads bytes or a file into a `Document`, or the reason why there is none.
 
-Bad content never raises: it gives an `Unchecked`. Only a missing path raises `InputError`.
+A file holds web archives (`archives`), JSON lines (`jsonl`), records of papers (`papers`,
+`bibliographies`), or one page in a `body.Format`. Bad content never raises: it gives an
+`Unchecked`. Only a missing path raises `InputError`.
 """
 
 import hashlib
@@ -13,9 +15,9 @@ from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pincite.documents import archives, inputs, sandbox
+from pincite.documents import inputs, jsonl, sandbox
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     GZIP,
@@ -37,6 +39,9 @@ from pincite.durable import CacheFile, cache_folder
 from pincite.errors import InputError
 from pincite.text.page_numbers import SCANS
 from pincite.types import Document, Reason, Unchecked
+
+if TYPE_CHECKING:
+    from pincite.documents import archives
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
@@ -84,10 +89,8 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
     """Yield the documents of a file: one page, or those of an archive or collection in order.
 
     A single page's address is the one that it states for itself, else its `file:` URI. A file with
-    thousands of consecutive broken records is given up.
-
-    Raises:
-        InputError: the path is not a readable file.
+    thousands of consecutive broken records is given up. Raises InputError if it is not a readable
+    file.
     """
     if not path.is_file():
         fault = "is a folder" if path.is_dir() else "does not exist"
@@ -116,7 +119,7 @@ def failed(url: str, error: Exception) -> Unchecked:
     return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
-def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
+def read_record(record: "archives.Record | Unchecked", limits: Limits) -> Found:
     if isinstance(record, Unchecked):
         return record
     return read_bytes(
@@ -131,10 +134,12 @@ def read_record(record: archives.Record | Unchecked, limits: Limits) -> Found:
 
 def _contents(path: Path, limits: Limits) -> Iterator[Found]:
     if path.name.lower().endswith(WARC_ENDINGS):
+        from pincite.documents import archives  # few runs need it
+
         read_page = partial(read_record, limits=limits)
         yield from inputs.mapped(read_page, archives.records(path, limits))
-    elif archives.has_documents(path):
-        yield from archives.documents(path, limits)
+    elif jsonl.has_documents(path):
+        yield from jsonl.documents(path, limits)
     elif found := records_in(path, limits):
         yield from map(with_language, sandbox.read_many(*found))
     else:

@@ -42,11 +42,9 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 def read(reader: str, body: Body) -> list[Found]:
-    """Read a body with `reader`, a name known to `read_here`, in a worker.
+    """Read a body with `reader`, a name known to `read_here`, in a worker; Ctrl-C ends that.
 
-    Raises:
-        ImportError: a library that the reader needs is missing.
-        KeyboardInterrupt: the worker is ended.
+    Raises ImportError if a library that the reader needs is missing.
     """
     reply = _POOL.request(reader, [body])
     if "found" in reply:
@@ -85,10 +83,7 @@ def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
 
 
 def read_here(reader: str, body: Body) -> list[Found]:
-    """Read a body in this process; loads the reader's libraries on first use.
-
-    `reader` is a key of `_READERS`.
-    """
+    """Read a body in this process by one of `_READERS`, whose libraries load on first use."""
     module, _, name = _READERS[reader].partition(".")
     found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
     return found if isinstance(found, list) else [found]

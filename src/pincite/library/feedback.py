@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.documents.archives import LABELS
+from pincite.documents.jsonl import LABELS
 from pincite.durable import data_path
 from pincite.errors import ConfigError, InputError, usable
 from pincite.library.results import Item, Result
@@ -158,7 +158,7 @@ def file_of(setting: str) -> Path:
 
 
 def claims(given: Iterable[Opinion]) -> list[dict[str, Any]]:
-    """Make labelled claims (`documents.archives`); the last opinion on a passage counts.
+    """Make labelled claims (`documents.jsonl`); the last opinion on a passage counts.
 
     A thumbs up confirms the verdict; a thumbs down makes no row.
     """

@@ -116,10 +116,7 @@ GRAVE = tuple(NoticeKind)[:4]  # what a reinstatement takes back
 
 
 def in_force(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """The notices of a work, each kind with its date if one is known, the gravest first.
-
-    Retractions that were taken back later are left out.
-    """
+    """The notices of a work that were not taken back, dated if possible, the gravest first."""
     stated = dict.fromkeys(notices)
     reinstated = max((n.date for n in stated if n.kind is NoticeKind.REINSTATED), default="")
     dated = {n.kind for n in stated if n.date}
@@ -151,9 +148,7 @@ class Source(Protocol):
         """Return the records with an identifier of the citation, and those with a title like its.
 
         An empty list: the source has none. None: it was not asked, for lack of what it takes.
-
-        Raises:
-            FetchError: it gave no answer: it is down, or allows no more requests.
+        Raises FetchError if it gave no answer: it is down, or allows no more requests.
         """
         ...
 
@@ -182,10 +177,7 @@ def ask(
     services: Sequence[Lookup] = (),
     needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, found: None,
 ) -> Lookups:
-    """Ask every source, then each service for what is needed of it after what was found before.
-
-    A failure of one costs only its own answer.
-    """
+    """Ask every source, then each service what is still needed; a failure costs one answer."""
     works, asked, failed, tried = list[Work](), list[str](), list[Unanswered](), list[str]()
     found = Lookups(works, asked, failed, tried)
 
@@ -319,11 +311,7 @@ class Catalogue:
     name = "catalogue"
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file.
-
-        Raises:
-            CorpusError: it is no catalogue, or cannot be opened.
-        """
+        """Open or create the file; raises CorpusError if it is no catalogue."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
@@ -345,8 +333,6 @@ class Catalogue:
         """What tells its contents from others."""
         files = self._db.execute("SELECT size, done FROM files ORDER BY name").fetchall()
         return hashlib.sha256(repr(files).encode()).hexdigest()[:12]
-
-    # ── Looking up ───────────────────────────────────────────────────────────────────────────────
 
     def lookup(self, citation: Citation) -> list[Work]:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
@@ -414,8 +400,6 @@ class Catalogue:
             for kind, value in dict.fromkeys([*pairs, *(p for w in works for p in sorted(w.ids))])
             for (text,) in self._db.execute(query, (kind, value))
         ]
-
-    # ── Importing ────────────────────────────────────────────────────────────────────────────────
 
     def add(
         self,

@@ -14,7 +14,7 @@ from pincite.references.matching import Likeness, titles
 from pincite.text import patterns
 from pincite.text.dates import stated_date
 from pincite.text.identifiers import doi_in, isbn13
-from pincite.types import Article, Citation, Claim, Fault, FaultKind
+from pincite.types import Article, Citation, Fault, FaultKind
 
 # How far numbers had been given out, and how many are added in a year, with room to spare.
 KNOWN_IN = 2026
@@ -59,12 +59,11 @@ def checked(article: Article, today: date) -> Article:
     faults = {citation.citation_id: citation.faults for citation in checked_once}
     if not any(faults.values()):
         return article
-
-    def with_its(claim: Claim) -> Claim:
-        found = (replace(c, faults=faults[c.citation_id]) for c in claim.citations)
-        return replace(claim, citations=tuple(found))
-
-    return replace(article, claims=tuple(map(with_its, article.claims)))
+    claims = []
+    for claim in article.claims:
+        marked = (replace(c, faults=faults[c.citation_id]) for c in claim.citations)
+        claims.append(replace(claim, citations=tuple(marked)))
+    return replace(article, claims=tuple(claims))
 
 
 def faults_of(citation: Citation, today: date, source: str = "") -> tuple[Fault, ...]:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -44,26 +43,24 @@ _DBLP_RECORDS = (
 
 
 def read(path: Path) -> Iterator[Imported]:
-    """Yield the records of a file.
-
-    Raises:
-        InputError: it is missing, or in none of the formats.
-    """
+    """Yield the records of a file; raises InputError if it is missing or in another format."""
     with usable(path):
         head = head_of(path)
         root = root_of(head)
         if root == "dblp":
-            yield from _of_xml(path, _DBLP_RECORDS, "DBLP", dblp_work)
+            for record in records(path, _DBLP_RECORDS, DEFAULT_LIMITS):
+                yield from contained(dblp_work, record.data, "DBLP")
         elif root.startswith("Pubmed"):
-            yield from _of_xml(path, ("PubmedArticle",), "PubMed", pubmed_work)
+            for record in records(path, ("PubmedArticle",), DEFAULT_LIMITS):
+                yield from contained(pubmed_work, record.data, "PubMed")
         elif bibliographies.reader_of(path) == papers.PUBMED:
             for body in bibliographies.bodies(path, papers.PUBMED, DEFAULT_LIMITS):
                 data = b"" if isinstance(body, Unchecked) else body.data
-                yield from contained(partial(of_element, data, pubmed_work), "PubMed")
+                yield from contained(pubmed_work, data, "PubMed")
         elif b"RetractionDOI" in head[:2_000]:
             with _text(path) as file:
                 for row in csv.DictReader(file):
-                    yield from contained(partial(retraction_watch, row), "Retraction Watch")
+                    yield from contained(retraction_watch, row, "Retraction Watch")
         elif head.lstrip()[:1] in (b"{", b"["):
             yield from _of_json(path)
         else:
@@ -81,10 +78,12 @@ def _text(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
-def contained(make: Callable[[], Iterable[Imported]], source: str) -> Iterator[Imported]:
-    """What one record says; None if it is not as documented."""
+def contained(
+    make: Callable[[Any], Iterable[Imported]], record: Any, source: str
+) -> Iterator[Imported]:
+    """Yield what `make` makes of a record; None if that is not as documented."""
     try:
-        made = list(make())
+        made = list(make(record))
     except MALFORMED:
         yield None
         return
@@ -102,9 +101,6 @@ def marked(work: Work) -> Work:
     return replace(work, title=_MARK.sub("", work.title), notices=notices)
 
 
-# ── JSON: Crossref and OpenAlex ──────────────────────────────────────────────────────────────────
-
-
 def _of_json(path: Path) -> Iterator[Imported]:
     with _text(path) as file:
         first = file.readline(DEFAULT_LIMITS.line_bytes)
@@ -117,8 +113,8 @@ def _of_json(path: Path) -> Iterator[Imported]:
             items = record.get("items") if isinstance(record, dict) else None
             for item in items if isinstance(items, list) else [record]:
                 is_openalex = isinstance(item, dict) and "openalex" in str(item.get("id", ""))
-                make = openalex if is_openalex else crossref
-                yield from contained(partial(make, item), "OpenAlex" if is_openalex else "Crossref")
+                make, source = (openalex, "OpenAlex") if is_openalex else (crossref, "Crossref")
+                yield from contained(make, item, source)
 
 
 def _loaded(line: str) -> Any:
@@ -214,31 +210,16 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
     )
 
 
-# ── XML: PubMed and DBLP ─────────────────────────────────────────────────────────────────────────
-
-
-def _of_xml(
-    path: Path, names: tuple[str, ...], source: str, make: Callable[[Any], Iterable[Imported]]
-) -> Iterator[Imported]:
-    for record in records(path, names, DEFAULT_LIMITS):
-        data = b"" if record.broken else record.data
-        yield from contained(partial(of_element, data, make), source)
-
-
-def of_element(data: bytes, make: Callable[[Any], Iterable[Imported]]) -> Iterable[Imported]:
-    return make(parsed(data))
-
-
-def pubmed_work(record: Any) -> Iterator[Imported]:
+def pubmed_work(data: bytes) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
+    record = parsed(data)
     article = record.find("MedlineCitation/Article")
-    fields = papers.pubmed_fields(record)
+    fields = papers.texts_at(papers.PUBMED_PATHS, record)
     types = {line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")}
     printed = stated_date(" ".join(article.find("Journal/JournalIssue/PubDate").itertext()))
     online = [papers.pubmed_date(each) for each in article.iterfind("ArticleDate")]
-    notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * (
-        "Retracted Publication" in types
-    )
+    is_retracted = "Retracted Publication" in types
+    notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * is_retracted
     doi, others = doi_of(fields["doi"]) or "", list[Work]()
     for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
@@ -266,36 +247,31 @@ def pubmed_work(record: Any) -> Iterator[Imported]:
     )
 
 
-def dblp_work(record: Any) -> Iterator[Work]:
+def dblp_work(data: bytes) -> Iterator[Work]:
     """Read a publication of DBLP; "Wei Wang 0001" is one of several of that name."""
+    record = parsed(data)
     links = [one_line(each.text) for each in record.iterfind("ee")]
     doi = next(filter(None, map(doi_of, links)), "")
     names = (line_of(each).rstrip(" 0123456789") for each in record.iterfind("author"))
-    venue = (
-        record.find("journal") if record.find("journal") is not None else record.find("booktitle")
-    )
+    venues = (line_of(record.find(tag)) for tag in ("journal", "booktitle"))
     volume = line_of(record.find("volume"))  # of a preprint: "abs/2101.00001"
-    is_preprint = "informal" in record.get("publtype", "")
+    publication = record.get("publtype", "")
+    notice = Notice(NoticeKind.WITHDRAWN, stated_by="DBLP")
     yield Work(
         line_of(record.find("title")).removesuffix("."),
         tuple(filter(None, names)),
         (int(record.findtext("year")),) if record.findtext("year") else (),
-        line_of(venue),
+        next(filter(None, venues), ""),
         doi,
         arxiv=arxiv_of(doi) or (volume.removeprefix("abs/") if volume.startswith("abs/") else ""),
         isbns=isbns_of(map(line_of, record.iterfind("isbn"))),
-        kind="preprint" if is_preprint else record.tag,
+        kind="preprint" if "informal" in publication else record.tag,
         volume=volume,
         issue=line_of(record.find("number")),
         pages=line_of(record.find("pages")),
         publisher=line_of(record.find("publisher")),
-        notices=(Notice(NoticeKind.WITHDRAWN, stated_by="DBLP"),)
-        if "withdrawn" in record.get("publtype", "")
-        else (),
+        notices=(notice,) if "withdrawn" in publication else (),
     )
-
-
-# ── Retraction Watch ─────────────────────────────────────────────────────────────────────────────
 
 
 def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:

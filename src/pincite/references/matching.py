@@ -96,10 +96,9 @@ def common_words(cited: str, known: str) -> float:
 
 def _numbers(words: Sequence[str]) -> list[str]:
     """Numbers tell parts of a series apart, and so do single letters at the end."""
-    last = (
-        [words[-1]] if words and (len(words[-1]) == 1 or re.fullmatch("[ivx]+", words[-1])) else []
-    )
-    return [word for word in words if word.isdigit()] + last
+    last = words[-1] if words else ""
+    is_part = len(last) == 1 or re.fullmatch("[ivx]+", last) is not None
+    return [word for word in words if word.isdigit()] + [last] * is_part
 
 
 def _is_part(short: str, long: str) -> bool:
@@ -120,9 +119,6 @@ def _alike_scripts(first: str, second: str) -> bool:
 def _is_latin(text: str) -> bool:
     letters = [c for c in text if c.isalpha()]
     return 2 * sum(c.isascii() for c in letters) >= len(letters)
-
-
-# ── People ───────────────────────────────────────────────────────────────────────────────────────
 
 
 @lru_cache(maxsize=16384)
@@ -195,8 +191,6 @@ def authors(cited: Sequence[str], known: Sequence[str], *, more: bool = False) -
         return Authors.OTHERS
     return Authors.FEWER if len(cited) < len(known) and not more else Authors.SAME
 
-
-# ── Venues ───────────────────────────────────────────────────────────────────────────────────────
 
 _STOP = frozenset("the of on in for and a an de la et und der die du des le acm ieee cvf".split())
 _KINDS = word_lists(__file__, "words")["kinds"]

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -47,11 +46,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Service:
-    """Where a service is asked, and how its answers are read."""
+    """Where a service is asked."""
 
     name: str
     setting: str
-    read: Callable[[bytes], Iterable[Imported]]
     ids: Mapping[str, Sequence[str]]  # by kind: the path of its record, and of notices about it
     title: str = ""  # the path that searches for a title; empty: there is none
     numbers: str = ""  # the path of the records whose numbers the search returns
@@ -63,16 +61,12 @@ class Service:
 # ── Answers ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _crossref(body: bytes) -> Iterator[Imported]:
-    message = json.loads(body)["message"]
-    for item in message.get("items", [message]):
-        yield from contained(partial(imports.crossref, item), "Crossref")
-
-
-def _openalex(body: bytes) -> Iterator[Imported]:
-    answer = json.loads(body)
-    for item in answer.get("results", [answer]):
-        yield from contained(partial(imports.openalex, item), "OpenAlex")
+def read_reply(name: str, body: bytes) -> list[Imported]:
+    """Return the records in a service's reply; raises one of MALFORMED for another form."""
+    if name in _JSON:
+        records_of, make = _JSON[name]
+        return [w for each in records_of(json.loads(body)) for w in contained(make, each, name)]
+    return list(_pubmed(body) if name == "PubMed" else _wayback(body))
 
 
 def _pubmed(body: bytes) -> Iterator[Imported]:
@@ -80,16 +74,11 @@ def _pubmed(body: bytes) -> Iterator[Imported]:
     if b"<PubmedArticleSet" not in body:
         raise ValueError("no PubmedArticleSet")
     for data in re.findall(rb"<PubmedArticle\b.*?</PubmedArticle>", body, re.DOTALL):
-        yield from contained(partial(imports.of_element, data, imports.pubmed_work), "PubMed")
+        yield from contained(imports.pubmed_work, data, "PubMed")
 
 
-def _datacite(body: bytes) -> Iterator[Imported]:
-    data = json.loads(body)["data"]
-    for item in data if isinstance(data, list) else [data]:
-        yield from contained(partial(_datacite_work, item["attributes"]), "DataCite")
-
-
-def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
+def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
+    item = record["attributes"]
     doi, place, publisher = item["doi"].lower(), item.get("container") or {}, item.get("publisher")
     publisher = one_line(publisher.get("name") if isinstance(publisher, dict) else publisher)
     titles = sorted(item["titles"], key=lambda title: bool(title.get("titleType")))
@@ -114,11 +103,6 @@ def _datacite_work(item: Mapping[str, Any]) -> Iterator[Work]:
         publisher=publisher,
         notices=tuple(Notice(NoticeKind.SUPERSEDED, each, "", "DataCite") for each in later[:1]),
     )
-
-
-def _open_library(body: bytes) -> Iterator[Imported]:
-    for item in json.loads(body)["docs"]:
-        yield from contained(partial(_books, item), "Open Library")
 
 
 def _books(item: Mapping[str, Any]) -> Iterator[Work]:
@@ -148,17 +132,17 @@ def _numbers(body: bytes) -> list[str]:
     return [number for number in json.loads(body)["esearchresult"]["idlist"] if number.isdecimal()]
 
 
-_READ: Mapping[str, Callable[[bytes], Iterable[Imported]]] = {
-    "Crossref": _crossref,
-    "DataCite": _datacite,
-    "PubMed": _pubmed,
-    "Open Library": _open_library,
-    "OpenAlex": _openalex,
-    "Wayback Machine": _wayback,
+# Where a reply has its records (alone, if one was asked for), and what reads one.
+_JSON: Mapping[str, tuple[Callable[[Any], Sequence[Any]], Callable[[Any], Iterable[Imported]]]] = {
+    "Crossref": (lambda reply: reply["message"].get("items", [reply["message"]]), imports.crossref),
+    "DataCite": (
+        lambda reply: reply["data"] if isinstance(reply["data"], list) else [reply["data"]],
+        _datacite,
+    ),
+    "Open Library": (lambda reply: reply["docs"], _books),
+    "OpenAlex": (lambda reply: reply.get("results", [reply]), imports.openalex),
 }
-SERVICES = tuple(
-    Service(read=_READ[row["name"]], **row) for row in tables_beside(__file__)["services"]
-)
+SERVICES = tuple(Service(**row) for row in tables_beside(__file__)["services"])
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────────────────────────
@@ -217,17 +201,13 @@ class Client:
         return self._answer(path, self._readable)
 
     def _readable(self, body: bytes) -> list[Work]:
-        records = list(self.service.read(body))
+        records = read_reply(self.service.name, body)
         if not (found := list(filter(None, records))) and records:
             raise ValueError("no record is as documented")
         return found
 
     def _answer(self, path: str, read: Callable[[bytes], list[_T]]) -> list[_T]:
-        """Read the reply to a request; empty for a miss.
-
-        Raises:
-            FetchError: there is none, or not in the documented form.
-        """
+        """Read the reply to a request; empty for a miss. Raises FetchError for another failure."""
         url = self._base + path
         page = self._cache.get(url)
         if not page and self._down:

@@ -161,9 +161,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
-    best = max(own or same, key=lambda m: m.rank, default=None)
-    if best and best.is_same:  # its preprint may also have been published
-        best = max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
+    best = _best(own, same)
     unknown = _unknown_ids(wanted, matches) if found.asked else []
     impossible = {_ID_OF.get(fault.kind) for fault in citation.faults}
     of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
@@ -189,6 +187,14 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
     return replace(outcome, status=_status(citation, outcome, is_found=best is not None))
+
+
+def _best(own: Sequence[_Match], same: Sequence[_Match]) -> _Match | None:
+    """The record to compare: one with an identifier of the reference, else one by its title."""
+    best = max(own or same, key=lambda m: m.rank, default=None)
+    if best and best.is_same:  # its preprint may also have been published
+        return max([best, *(m for m in same if m.is_same)], key=lambda m: m.rank)
+    return best
 
 
 def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
@@ -223,9 +229,6 @@ def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
         is_open = bool(outcome.failed) or not outcome.asked
         found.append(Status.UNCHECKED if is_open else Status.UNVERIFIED)
     return min(found, key=list(Status).index, default=Status.AGREES)
-
-
-# ── Comparing ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _compared(citation: Citation, work: Work) -> _Match:
@@ -300,9 +303,6 @@ def _unconfirmed(citation: Citation, work: Work) -> str:
     is_only_preprint = not work.venue or matching.is_preprint(work.venue)
     is_open = work.kind == "preprint" and is_only_preprint and not matching.is_preprint(venue)
     return venue if is_open else ""
-
-
-# ── Messages ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _notes(outcome: Outcome) -> Iterable[Note]:

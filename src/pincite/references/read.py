@@ -19,29 +19,15 @@ from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import imports
 from pincite.references.catalogue import Work, arxiv_of
-from pincite.text.identifiers import (
-    doi_in,
-    doi_of_url,
-    identifiers_in,
-    pmc_of_url,
-    pmid_of_url,
-    split_authors,
-)
-from pincite.types import Citation, Document, Span, Unchecked
-from pincite.wiki.article import listed_references, read_pages_of, references_of
+from pincite.text import identifiers, tables_beside
+from pincite.types import Citation, Span, Unchecked
+from pincite.wiki.article import read_pages_of, references_of
+from pincite.wiki.manuscripts import listed_references
 from pincite.wiki.templates import Source, known_fields
 
 NOWHERE = Span(0, 0)
 _DOCUMENTS = (".pdf", ".docx", ".odt", ".rtf", ".epub", ".html.pdf")
-_ENTRY_TYPES = {
-    "article": "article-journal", "journal": "article-journal", "jour": "article-journal",
-    "inproceedings": "paper-conference", "conference": "paper-conference",
-    "book": "book", "incollection": "chapter", "inbook": "chapter", "chap": "chapter",
-    "phdthesis": "thesis", "mastersthesis": "thesis", "thes": "thesis",
-    "techreport": "report", "rprt": "report", "online": "webpage", "elec": "webpage",
-    "web": "webpage", "thesis": "thesis", "report": "report",
-    "cpaper": "paper-conference", "conf": "paper-conference",
-}  # fmt: skip
+_CSL_TYPES: Mapping[str, str] = tables_beside(__file__)["csl_types"]
 _YEAR = re.compile(r"(?<![\d/.-])(1[5-9]\d\d|20\d\d)(?![\d/-])")
 _AFTER_YEAR = re.compile(r"\(\d{4}[a-z]?\)[.,:]?\s+([^.?!]{10,300})[.?!]")  # APA: the title
 
@@ -58,11 +44,7 @@ class Reference:
 
 
 def read(paths: Sequence[Path]) -> list[Reference]:
-    """Return the references of files, in order, each with an id of its own.
-
-    Raises:
-        InputError: a file is missing, or has no references.
-    """
+    """Return the references of files, each with its own id; raises InputError if one has none."""
     return [*_with_own_ids([reference for path in paths for reference in _read(path)])]
 
 
@@ -82,7 +64,11 @@ def _read(path: Path) -> list[Reference]:
 def _references(path: Path) -> Iterator[Reference]:
     head = b"" if str(path) == "-" else head_of(path)
     if path.suffix.lower() in _DOCUMENTS or head.startswith((b"%PDF", b"PK\x03\x04")):
-        yield from _of_document(path)
+        for document in read_path(path):
+            if isinstance(document, Unchecked):
+                why = f"{document.reason} {document.detail}".strip()
+                raise InputError(f"{path} cannot be read: {why}")
+            yield from map(_listed, listed_references(document.text))
         return
     reader = bibliographies.reader_of(path) if head else ""
     if reader == papers.PUBMED:
@@ -114,15 +100,7 @@ def _cited(citation: Citation) -> Reference:
         for one in [_listed(each).citation for each in listed_references(citation.text)][:1]:
             named = {"title": one.title, "authors": one.authors, "date": one.date}
             citation = replace(citation, **named)  # type: ignore[arg-type]
-    return Reference(citation, kind=_ENTRY_TYPES.get(kind, "document"))
-
-
-def _of_document(path: Path) -> Iterator[Reference]:
-    for document in read_path(path):
-        if isinstance(document, Unchecked):
-            raise InputError(f"{path} cannot be read: {document.reason} {document.detail}".strip())
-        if isinstance(document, Document):
-            yield from map(_listed, listed_references(document.text))
+    return Reference(citation, kind=_CSL_TYPES.get(kind, "document"))
 
 
 def _listed(source: Source) -> Reference:
@@ -134,7 +112,7 @@ def _listed(source: Source) -> Reference:
     years = [*_YEAR.finditer(numbers.sub(lambda match: "_" * len(match[0]), source.text))]
     ends = [at for at in (at_title, years[0].start() if years else -1) if at > 0]
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
-    named = split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
+    named = identifiers.split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
     fields = {**source.fields, "title": title} | ({"date": years[0][0]} if years else {})
     known = known_fields(fields) | ({"authors": tuple(_paired(named))} if named else {})
     return Reference(Citation("", NOWHERE, source.span, text=source.text, **known))
@@ -165,9 +143,9 @@ def _of_bibliography(body: Body, reader: str) -> Iterator[Reference]:
 def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     url = next((part for part in fields.get("url", "").split("; ") if "://" in part), None)
     stated = fields.get("doi", "")
-    doi = doi_in(stated) or stated or doi_of_url(url or "") or ""
+    doi = identifiers.doi_in(stated) or stated or identifiers.doi_of_url(url or "") or ""
     of_arxiv = "arxiv" in (fields.get("database") or fields.get("archiveprefix", "")).lower()
-    named = identifiers_in(f"{url or ''} {fields.get('journal', '')}")
+    named = identifiers.identifiers_in(f"{url or ''} {fields.get('journal', '')}")
     arxiv = arxiv_of(doi) or (fields.get("number") if of_arxiv else named.get("arxiv"))
     numbers = fields.get("issn", "")  # RIS has ISBN and ISSN in one field
     is_isbn = len(re.sub(r"[^\dXx]", "", numbers)) >= 10
@@ -186,11 +164,11 @@ def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
         isbn=fields.get("isbn") or (numbers if is_isbn else None),
         issn=numbers if numbers and not is_isbn else None,
         doi=doi or None,
-        pmid=fields.get("pmid") or pmid_of_url(url or ""),
-        pmc=fields.get("pmcid") or pmc_of_url(url or ""),
+        pmid=fields.get("pmid") or identifiers.pmid_of_url(url or ""),
+        pmc=fields.get("pmcid") or identifiers.pmc_of_url(url or ""),
         arxiv=arxiv or None,
     )
-    kind = _ENTRY_TYPES.get(fields.get("type", "").lower(), "document")
+    kind = _CSL_TYPES.get(fields.get("type", "").lower(), "document")
     volume, issue = fields.get("volume", ""), fields.get("issue", "")
     return Reference(citation, True, kind, volume, issue)
 

@@ -88,9 +88,7 @@ def parse_target(
 ) -> Target:
     """Parse a web address; one of `private_hosts` may have the port that is named with it.
 
-    Raises:
-        FetchError: another scheme or port, a password, or a host that is missing or unusually
-            spelled.
+    Raises FetchError for another scheme or port, a password, or an unusually spelled host.
 
     >>> parse_target("HTTPS://Example.org:443/ä?q=1#top").url
     'https://example.org/%C3%A4?q=1'
@@ -153,10 +151,8 @@ def safe_addresses(
 ) -> list[str]:
     """Resolve the host once, and check that all of its addresses are public, or allowed.
 
-    One of `private_hosts` may have addresses of private networks.
-
-    Raises:
-        FetchError: an address is not public, there is none, or no answer in time.
+    One of `private_hosts` may have addresses of private networks. Raises FetchError if an address
+    is not public, there is none, or no answer in time.
     """
     results = _resolved(target, resolve, seconds)
     is_named = not private_hosts.isdisjoint({(target.host, None), (target.host, target.port)})

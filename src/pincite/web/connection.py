@@ -240,11 +240,7 @@ class _Network(httpcore2.NetworkBackend):
 
     @property
     def left(self) -> float:
-        """Seconds left; 0 or less when time is up.
-
-        Raises:
-            FetchStopped: the run was stopped.
-        """
+        """Seconds left; 0 or less when time is up. Raises FetchStopped if the run was stopped."""
         if self._stopped.is_set():
             raise FetchStopped("The run was stopped.")
         return self._end - time.monotonic()

@@ -30,17 +30,8 @@ from pincite.durable import CacheFile
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped, UntrustedHost
 from pincite.text.hosts import seconds_to_wait
 from pincite.types import Reason
-from pincite.web.addresses import (
-    DEFAULT_RULES,
-    Resolve,
-    Response,
-    Target,
-    WebRules,
-    parse_target,
-    proxy_of,
-    safe_addresses,
-    system_resolver,
-)
+from pincite.web import addresses
+from pincite.web.addresses import DEFAULT_RULES, Resolve, Response, Target, WebRules
 
 if TYPE_CHECKING:
     from pincite.web.connection import Connection
@@ -79,7 +70,7 @@ class WebClient:
         self,
         rules: WebRules = DEFAULT_RULES,
         *,
-        resolve: Resolve = system_resolver,
+        resolve: Resolve = addresses.system_resolver,
         allow: Collection[str] = frozenset(),
         trust: ssl.SSLContext | None = None,
     ) -> None:
@@ -104,10 +95,7 @@ class WebClient:
 
         `headers` are dropped on redirects to another origin. `check` is called with each address on
         the way, and raises if it must not be opened. `pause`: before the next request to the host.
-
-        Raises:
-            FetchingIsOff: `rules.online` is false.
-            FetchError: no reply, or no usable one; see `pincite.errors`.
+        Raises FetchError without a usable reply; FetchingIsOff unless `rules.online`.
         """
         target = self._parsed(url)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
@@ -142,7 +130,7 @@ class WebClient:
         if not self.rules.online:
             what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
             raise FetchingIsOff(f"{what} Use --online, or set web.online.", url)
-        return parse_target(url, self.rules.ports, self.rules.private_hosts)
+        return addresses.parse_target(url, self.rules.ports, self.rules.private_hosts)
 
     def set_pause(self, host: str, seconds: float) -> None:
         """Set the minimum seconds between requests to a host, up to the rules' limit."""
@@ -176,7 +164,7 @@ class WebClient:
         location = location.encode("latin-1", "replace").decode("utf-8", "replace").strip()
         try:
             joined = urljoin(target.url, location.replace(" ", "%20"))
-            return parse_target(joined, self.rules.ports, self.rules.private_hosts)
+            return addresses.parse_target(joined, self.rules.ports, self.rules.private_hosts)
         except ValueError as error:
             what = f"{target.url} redirects to {location!r}."
             raise FetchError(what, target.url, Reason.UNSAFE_ADDRESS) from error
@@ -228,10 +216,10 @@ class WebClient:
                 raise type(first)(str(first), target.url, first.reason, first.status)
             if self._stopped.wait(max(0.0, host.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
-            addresses = self._addresses(host, target)
+            checked = self._addresses(host, target)
             whole = {"host": target.authority, "user-agent": self.user_agent} | headers
             try:
-                return host.connection.request(target, addresses, whole, form)
+                return host.connection.request(target, checked, whole, form)
             finally:
                 host.free_at = time.monotonic() + (host.pause if pause else 0.0)
 
@@ -241,12 +229,12 @@ class WebClient:
         There, a name is refused if it resolves here, too, and to a private address.
         """
         named, seconds = self.rules.private_hosts, self.rules.connect_seconds
-        if not (target.is_name and proxy_of(target, self.rules)):
-            return safe_addresses(target, self._resolve, self._allow, named, seconds)
+        if not (target.is_name and addresses.proxy_of(target, self.rules)):
+            return addresses.safe_addresses(target, self._resolve, self._allow, named, seconds)
         if not host.is_checked:
             try:
                 seconds = min(seconds, PROXY_LOOKUP)
-                safe_addresses(target, self._resolve, self._allow, named, seconds)
+                addresses.safe_addresses(target, self._resolve, self._allow, named, seconds)
             except FetchError as error:
                 if error.reason is not Reason.NO_HOST:
                     raise

@@ -25,26 +25,11 @@ from urllib.parse import urlencode, urlsplit
 from pincite.documents.body import of_status
 from pincite.documents.read import read_bytes
 from pincite.errors import ConfigError, FetchError, FetchingIsOff, FetchStopped
-from pincite.text.hosts import (
-    WAYBACK_HOSTS,
-    Snapshot,
-    host_of,
-    is_below,
-    is_front,
-    original_of,
-    snapshot_at,
-)
+from pincite.text import hosts
+from pincite.text.hosts import Snapshot
 from pincite.types import Document, Fetched, Reason, Unchecked, WebResult
-from pincite.web.addresses import (
-    WAYBACK_API,
-    WAYBACK_PAUSE,
-    Resolve,
-    Response,
-    Target,
-    WebRules,
-    parse_target,
-    system_resolver,
-)
+from pincite.web import addresses
+from pincite.web.addresses import Resolve, Response, Target, WebRules, system_resolver
 from pincite.web.fetch import DAY, TOO_MANY, CachedPage, FetchCache, WebClient
 
 if TYPE_CHECKING:
@@ -63,18 +48,17 @@ _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
 
 
 class SearxSearch(AbstractContextManager["SearxSearch"]):
-    """A SearXNG client, one query at a time; close it, or use it as a context manager."""
+    """A SearXNG client, one query at a time; a context manager."""
 
     def __init__(
         self, url: str, cache: FetchCache, rules: WebRules, resolve: Resolve = system_resolver
     ) -> None:
         """`url` is the engine's base address; port and size limit of the `rules` are replaced.
 
-        Raises:
-            ConfigError: `url` is not a web address.
+        Raises ConfigError if it is not a web address.
         """
         try:
-            target = parse_target(url, range(1, 65_536))
+            target = addresses.parse_target(url, range(1, 65_536))
         except FetchError as error:
             raise ConfigError(f"web.search_url is not usable: {error}") from error
         if "?" in target.path:
@@ -93,11 +77,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         return tuple(self._warnings)
 
     def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
-        """Return at most `k` pages per query, best first; none, and a warning, if it failed.
-
-        Raises:
-            FetchingIsOff
-        """
+        """Return up to `k` pages per query, best first; none, and a warning, if it failed."""
         return [self._search_one(query, language)[:k] for query in queries]
 
     def _search_one(self, query: str, language: str) -> list[WebResult]:
@@ -128,11 +108,8 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
         self._cache.put(page.lasting(KEEP_DAYS * DAY))
         return found
 
-    def close(self) -> None:
-        self._client.close()
-
     def __exit__(self, *error: object) -> None:
-        self.close()
+        self._client.close()
 
 
 def query_words(text: str) -> str:
@@ -145,11 +122,7 @@ def query_words(text: str) -> str:
 
 
 def results_of(body: bytes) -> list[WebResult]:
-    """Parse the pages in a reply, without duplicates; skips malformed results.
-
-    Raises:
-        FetchError: the reply is not in the engine's format.
-    """
+    """Parse the pages in a reply, each once; raises FetchError if it is not in SearXNG's format."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -181,19 +154,16 @@ class Wayback:
         client: WebClient,
         cache: FetchCache,
         *,
-        api: str = WAYBACK_API,
-        pause: float = WAYBACK_PAUSE,
+        api: str = addresses.WAYBACK_API,
+        pause: float = addresses.WAYBACK_PAUSE,
         on_request: Callable[[str], None] = lambda url: None,
     ) -> None:
         """`api` is the service or a mirror; `on_request` gets the page before a request."""
         self._client, self._cache, self._api, self._on_request = client, cache, api, on_request
         self._warnings: dict[str, None] = {}
         self._refused = False
-        client.set_pause(host_of(api), pause)
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        return (host_of(self._api), *WAYBACK_HOSTS)
+        self.hosts = (hosts.host_of(api), *hosts.WAYBACK_HOSTS)  # of the archive
+        client.set_pause(self.hosts[0], pause)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -204,7 +174,7 @@ class Wayback:
 
         `near` has the digits of a time, the year first; empty: the newest copy.
         """
-        page = original_of(url, self.hosts).partition("#")[0]
+        page = hosts.original_of(url, self.hosts).partition("#")[0]
         params = {"url": page} | ({"timestamp": near} if near else {})
         key = f"{self._api}?{urlencode(params)}"
         if cached := self._cache.get(key):
@@ -214,7 +184,7 @@ class Wayback:
     def _request(self, key: str, page: str) -> Snapshot | None:
         rules, refusal = self._client.rules, ""
         try:
-            parse_target(page, rules.ports)
+            addresses.parse_target(page, rules.ports)
         except FetchError:  # do not reveal addresses that are never opened
             return None
         self._on_request(page)
@@ -232,10 +202,10 @@ class Wayback:
                 refusal = "its reply is not in the documented form"
         if refusal:
             self._refused = True
-            self._warnings[
-                f"{host_of(self._api)} is not asked for further archived copies: {refusal}. Try "
-                "again later: results are cached."
-            ] = None
+            self._warn(
+                f"is not asked for further archived copies: {refusal}. Try again later: "
+                "results are cached."
+            )
             return None
         found = self._snapshot(body)
         days = rules.keep_days if found else rules.keep_failures_days
@@ -248,13 +218,14 @@ class Wayback:
         url, status = closest.get("url"), str(closest.get("status"))
         if closest.get("available") is not True or status != "200" or not isinstance(url, str):
             return None
-        found = snapshot_at(url, self.hosts)
-        if found and found.date and is_below(url, self.hosts):
+        found = hosts.snapshot_at(url, self.hosts)
+        if found and found.date and hosts.is_below(url, self.hosts):
             return found
-        self._warnings[
-            f"{host_of(self._api)} named a copy outside the archive; it was not opened: {url[:200]}"
-        ] = None
+        self._warn(f"named a copy outside the archive; it was not opened: {url[:200]}")
         return None
+
+    def _warn(self, what: str) -> None:
+        self._warnings[f"{self.hosts[0]} {what}"] = None
 
 
 def closest_copy(body: bytes) -> dict[str, object] | None:
@@ -307,13 +278,13 @@ def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Uncheck
 
 def _generic_redirect(url: str, final_url: str) -> Unchecked | None:
     """Detect a redirect to a generic page (front page, login)."""
-    cited, final = urlsplit(original_of(url)), urlsplit(original_of(final_url))
-    cited_place, final_place = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
+    cited, final = hosts.original_of(url), hosts.original_of(final_url)
+    cited_place, final_place = (f"{p.netloc}{p.path}" for p in map(urlsplit, (cited, final)))
     detail = f"it redirects to {final_url}"
     for reason, place in ((Reason.CONSENT, _CONSENT_PLACE), (Reason.LOGIN, _LOGIN_PLACE)):
         if place.search(final_place) and not place.search(cited_place):
             return Unchecked(url, reason, detail)
-    if is_front(original_of(final_url)) and not is_front(original_of(url)):
+    if hosts.is_front(final) and not hosts.is_front(cited):
         return Unchecked(url, Reason.FRONT_PAGE, detail)
     return None
 
@@ -362,14 +333,10 @@ class WebSources:
         self._lock = threading.Lock()
 
     def fetch(self, urls: Sequence[str]) -> list[Outcome]:
-        """Fetch each address, or return why it could not be checked.
-
-        Raises:
-            KeyboardInterrupt: pages fetched so far are in the cache.
-        """
+        """Fetch each address, or return why it could not be checked; caches page by page."""
         keys = list(dict.fromkeys(map(_key, urls)))
         found: dict[str, Outcome] = {}
-        hosts: dict[str, list[str]] = {}
+        by_host: dict[str, list[str]] = {}
 
         def done(key: str, outcome: Outcome, state: State) -> None:
             with self._lock:
@@ -388,13 +355,13 @@ class WebSources:
                 done(key, _outcome(key, cached), "cached")
                 continue
             try:
-                host = parse_target(key, self.rules.ports, self.rules.private_hosts).host
+                host = self._target(key).host
             except FetchError as error:
                 done(key, of_error(key, error), "failed")
             else:
-                hosts.setdefault(host, []).append(key)
-        if hosts:
-            self._in_parallel(request, sorted(hosts.values(), key=len, reverse=True))
+                by_host.setdefault(host, []).append(key)
+        if by_host:
+            self._in_parallel(request, sorted(by_host.values(), key=len, reverse=True))
         return [replace(found[_key(url)], url=url) for url in urls]
 
     def _in_parallel(
@@ -432,9 +399,12 @@ class WebSources:
     def host_of(self, url: str) -> str | None:
         """The host to be contacted for an address; None if it would not be opened."""
         try:
-            return parse_target(_key(url), self.rules.ports, self.rules.private_hosts).host
+            return self._target(_key(url)).host
         except FetchError:
             return None
+
+    def _target(self, key: str) -> Target:
+        return addresses.parse_target(key, self.rules.ports, self.rules.private_hosts)
 
     def _fetched(self, key: str) -> Outcome:
         stored = self._cache.stored(key)
@@ -576,9 +546,5 @@ class WebPages:
         self.sources.begin()
 
     def fetch(self, urls: Sequence[str]) -> list[bool]:
-        """Prefetch pages into the cache; return whether each succeeded.
-
-        Raises:
-            KeyboardInterrupt: pages fetched so far are in the cache.
-        """
+        """Prefetch pages into the cache, one by one; return whether each succeeded."""
         return [isinstance(outcome, Fetched) for outcome in self.sources.fetch(urls)]

@@ -106,13 +106,10 @@ def site_at(url: str) -> Site:
 
 
 def parse_address(text: str, home: Site) -> ArticleAddress:
-    """Parse an address; a bare title belongs to the wiki `home`.
+    """Parse an address; a bare title belongs to the wiki `home`. Raises InputError for no article.
 
     >>> parse_address("[[de:Berlin#Lage|die Stadt]]", wikipedia("en")).site.base
     'https://de.wikipedia.org'
-
-    Raises:
-        InputError: no article can have that title, or the address does not lead to one.
     """
     text = text.strip()
     if not text or len(text) > MAX_ADDRESS:
@@ -263,9 +260,6 @@ def _base(parts: SplitResult) -> str:
 
 def _shown(text: str) -> str:
     return repr(text if len(text) <= 100 else text[:100] + "…")
-
-
-# ── Lists ──────────────────────
 
 
 def category_at(text: str, home: Site) -> tuple[Site, str]:

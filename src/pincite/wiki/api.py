@@ -196,9 +196,6 @@ def _expected_form(api: ActionApi) -> Iterator[None]:
         raise WikiError(message[:300], "not_mediawiki") from error
 
 
-# ── One page ──────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """One revision of a page; `notes` are for people, in order of events."""
@@ -215,8 +212,8 @@ class Page:
 
 
 def article_of(page: Page) -> Article:
-    text = PageText(page.wikitext, page.title, "wikitext", page.revision_id, page.timestamp)
-    article = parse_page(replace(text, language=page.language))
+    known = (page.revision_id, page.timestamp, page.language)
+    article = parse_page(PageText(page.wikitext, page.title, "wikitext", *known))
     url = page.site.revision(page.revision_id)
     warnings = (*page.notes, *article.warnings)
     return replace(article, url=url, warnings=warnings, page_id=page.page_id or None)
@@ -225,9 +222,8 @@ def article_of(page: Page) -> Article:
 def fetch_page(api: ActionApi, address: ArticleAddress) -> Page:
     """Fetch the article at an address.
 
-    Raises:
-        WikiError: there is no article; the message lists similar titles, or a disambiguation's.
-        FetchError: there was no reply.
+    Raises WikiError if there is none, with similar titles or those of a disambiguation page, and
+    FetchError if there was no reply.
     """
     if address.revision_id:  # a revision is meant literally; a title or id may redirect
         named: dict[str, object] = {"revids": address.revision_id}
@@ -351,9 +347,6 @@ def nearest(api: ActionApi, title: str) -> list[str]:
         if rows := (reply.get("query") or {}).get(asked["list"]):
             return [str(row.get("title")) for row in rows]
     return []
-
-
-# ── Many pages ──────────────────────
 
 
 def members(api: ActionApi, category: str) -> list[str]:

@@ -1,8 +1,7 @@
 """Reads articles, with claims and exact spans, from a dump, HTML, wikitext or a manuscript.
 
 expat reads dumps of any size page by page and fetches nothing; a dump must begin with its root
-element, so it cannot declare entities. A manuscript is plain text with numbered citations such as
-[2, 4–6]; its references follow a heading ("Literaturverzeichnis"), or begin with a line "[1] …".
+element, so it cannot declare entities.
 """
 
 import bz2
@@ -11,8 +10,7 @@ import io
 import re
 import sys
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal, cast
@@ -21,16 +19,13 @@ from xml.parsers import expat
 from pincite.documents.body import format_of
 from pincite.documents.text import code_of, decoded, detect
 from pincite.errors import InputError
-from pincite.text import citation_marks, patterns
-from pincite.text.citation_marks import Mark
-from pincite.text.hosts import host_of
-from pincite.text.identifiers import identifiers_in
-from pincite.text.sentences import n_words, trimmed
-from pincite.types import Article, Citation, Claim, Span
+from pincite.text import citation_marks
+from pincite.text.sentences import n_words
+from pincite.types import Article, Citation, Claim
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
-from pincite.wiki.flat import BlockKind, Flat, Writer
+from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html import page_language, page_title, read_html, revision_of
-from pincite.wiki.templates import Source, Use, address_in, edition, resolve
+from pincite.wiki.templates import edition, resolve
 from pincite.wiki.wikitext import read_wikitext
 
 # Characters per page. The longest pages have 10 MB of HTML; MediaWiki's limit for wikitext is 2 MiB
@@ -49,6 +44,7 @@ _HTML = re.compile(_COMMENTS + rb"<(?:!doctype html|html|head|body)\b", re.IGNOR
 
 # The subject of an article, in bold at the start of a line: "The '''Wexmoor Lido''' is …".
 _BOLD_NAME = re.compile(r"^(?:\w{1,3} )?'{3,5}([^\n'|{}<>\[\]][^\n|{}<>\[\]]{0,100}?)'{3,5}", re.M)
+_WIKITEXT = re.compile(r"<ref[\s>/]|\{\{|\[\[", re.IGNORECASE)
 MAX_LEAD = 20_000  # characters in which the name is looked for: an infobox may be long
 
 Markup = Literal["wikitext", "html"]
@@ -84,10 +80,8 @@ def read_articles(
 
     A dump (plain, .bz2, .gz) gives the page `title`, or every article that is not a redirect;
     wikitext and HTML give one article. `title` and `language` override what the page or file name
-    states. For `otherwise` see `parse_page`.
-
-    Raises:
-        InputError: the file or title does not exist, or nothing in the file can be read.
+    states. For `otherwise` see `parse_page`. Raises InputError if the file or title does not exist,
+    or nothing in the file can be read.
     """
     for page in read_pages_of(path, title):
         yield parse_page(replace(page, language=language) if language else page, otherwise)
@@ -158,7 +152,12 @@ def read_flat(source: str, markup: Markup, language: str) -> Flat:
     """Convert a page to the flat form. Never raises on malformed markup."""
     if markup == "html":
         return read_html(source, edition(language))
-    return read_manuscript(source) or read_wikitext(source, edition(language))
+    if not _WIKITEXT.search(source):
+        from pincite.wiki.manuscripts import read_manuscript  # most articles are wikitext
+
+        if manuscript := read_manuscript(source):
+            return manuscript
+    return read_wikitext(source, edition(language))
 
 
 def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
@@ -235,11 +234,10 @@ def _opened(path: str | Path, name: str) -> IO[bytes]:
         return Path(path).open("rb")
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        message = (
+        raise InputError(
             f"{name} cannot be opened: {reason}. Expected an article as wikitext, HTML or text, a "
             "MediaWiki dump, or - for standard input. Check the path."
-        )
-        raise InputError(message) from error
+        ) from error
 
 
 def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
@@ -256,11 +254,10 @@ def _page_of(source: str, name: str, title: str | None, stem: str, is_html: obje
         message = f"{name} is empty. Expected an article as wikitext, HTML or text. Check the file."
         raise InputError(message)
     if len(source) > MAX_PAGE:
-        message = (
+        raise InputError(
             f"{name} has {len(source):,} characters; a page may have {MAX_PAGE:,}. Expected one "
             "article. Split the file, or give a dump."
         )
-        raise InputError(message)
     if not is_html:
         return PageText(source, title or title_of(source, stem))
     known = title or title_of(source, stem, "html")
@@ -329,8 +326,7 @@ def _dump_pages(stream: IO[bytes], name: str) -> Iterator[PageText]:
         reader.pages.clear()
 
 
-_OF_PAGE = ("page/title", "page/ns", "page/id")
-_KEPT = {*_OF_PAGE, "revision/id", "revision/timestamp", "revision/text"}
+_KEPT = {"page/title", "page/ns", "page/id", "revision/id", "revision/timestamp", "revision/text"}
 
 
 class _DumpReader:
@@ -386,172 +382,3 @@ class _DumpReader:
             )
         self.text, self.remaining = [], 0
         self.path.pop()
-
-
-# ── Manuscripts ──────────────────────
-
-HEADING_WORDS = 12  # at most
-UNWRAPPED = 120  # characters: a longer line that ends a sentence ends its paragraph
-TITLE_WORDS = 3  # lower-case words, at least, of the sentence in a reference that is its title
-NOUN = "[this work]"  # stands for a mark that its sentence needs: its digits would be a figure
-MAX_USES = 20_000  # of references: "[1-50]" is short
-_LINE = re.compile(r"[^\n]+|^$", re.MULTILINE)
-_WIKITEXT = re.compile(r"<ref[\s>/]|\{\{|\[\[", re.IGNORECASE)
-_P = patterns(__file__, "article")
-_LIST = _P["list"]
-_ENTRY = re.compile(r"(?:\[(\d{1,3})\]:?|(\d{1,3})[.)]?)\s+(?=\S)")
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"”]{0,999}[^\s<>\"”.,;:)\]]", re.IGNORECASE)
-_QUOTED = re.compile(r"[“\"„]([^“”\"„]{10,300}?)[,.]?[”\"“]")
-_SENTENCE = re.compile(r"(?<=[.?!])\s+")
-_LOWER = re.compile(r"(?<!\S)[^\W\d_A-Z]\S*")
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_SUPERSCRIPT = _P["superscript"]
-_NEEDS_MARK = _P["needs_mark"]
-_NAMED = _P["named"]
-_CONTINUES = re.compile(r"[a-zA-Z0-9,–-]\Z")
-_NEW_SENTENCE = re.compile(r"(?:\A|[.!?]\s+)\Z")
-_INTERVAL = re.compile(r"\b(?:CI|IQR|KI|range|interval)\b[\s,:=]*\Z")  # 95% CI [1, 3]
-_BETWEEN = re.compile(r"\s*(?:[,;&]|and|und)?\s*")
-_TO = re.compile(r"\s*[-–—]\s*")
-_NEAR = 30  # characters before a mark
-
-
-def read_manuscript(source: str) -> Flat | None:
-    """Convert a manuscript to the flat form; None for wikitext, and without numbered citations."""
-    if _WIKITEXT.search(source):
-        return None
-    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
-    entries, listed = _entries(source, lines)
-    parts = _parts(source, [Span(0, 0) if line in listed else line for line in lines])
-    marks = {part: _bracketed(source, part) for part, _ in parts}
-    if entries and not any(marks.values()):
-        marks = {part: _superscripts(source, part) for part, _ in parts}
-    if not any(marks.values()):
-        return None
-    writer = Writer(Flat(is_manuscript=True))
-    for number, span in entries.items():
-        writer.flat.definitions.define(None, number, (_reference(source, span),))
-    seen = Counter[str]()
-    for part, is_heading in parts:
-        if is_heading:
-            writer.flush(BlockKind.HEADING)
-            writer.out.literal(part.of(source).strip("#* "), part.start)
-            writer.end_heading(2)
-        else:
-            _write(writer, source, part, marks[part], seen)
-            writer.flush()
-    return writer.flat
-
-
-def listed_references(source: str) -> list[Source]:
-    """The references of a list in plain text; without a heading or numbers, one a line."""
-    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
-    entries, _ = _entries(source, lines)
-    spans = [*entries.values()] or [line for line in lines if line.start < line.end]
-    return [_reference(source, span) for span in spans]
-
-
-def _entries(source: str, lines: Sequence[Span]) -> tuple[dict[str, Span], set[Span]]:
-    """The references by number, without it, and the lines of the list with its heading."""
-    heads = [n for n, line in enumerate(lines) if _LIST.fullmatch(line.of(source)[:60])]
-    first = [n for n, line in enumerate(lines) if line.of(source).startswith("[1]")]
-    start = heads[-1] if heads else first[-1] if first else len(lines)
-    found: dict[str, Span] = {}
-    listed, last, is_open = set(lines[start : start + 1] if heads else ()), 0, False
-    for line in lines[start + bool(heads) :]:
-        entry = _ENTRY.match(line.of(source))
-        number = int(entry[1] or entry[2]) if entry else 0
-        # The next number, or a later one in brackets: "44 pp." may begin a line of a reference.
-        if entry and (number > last if entry[1] or not found else number == last + 1):
-            last, is_open = number, True
-            found[str(number)] = Span(line.start + entry.end(), line.end)
-        elif line.start == line.end:
-            is_open = False
-        elif is_open:
-            found[str(last)] = Span(found[str(last)].start, line.end)
-        if is_open:
-            listed.add(line)
-    if heads and not found:  # Word numbers a list without writing the numbers
-        whole = [line for line in lines[start + 1 :] if line.start < line.end]
-        return {str(n): line for n, line in enumerate(whole, 1)}, {*listed, *whole}
-    return found, listed
-
-
-def _parts(source: str, lines: Sequence[Span]) -> list[tuple[Span, bool]]:
-    """The paragraphs and headings of the text, and whether each is a heading."""
-    found: list[tuple[Span, bool]] = []
-    is_open = False  # whether the next line continues the last paragraph
-    for line, following in zip(lines, [*lines[1:], Span(0, 0)], strict=True):
-        text, after = line.of(source), following.of(source)
-        if not text:
-            is_open = False
-        elif is_open:
-            found[-1] = Span(found[-1][0].start, line.end), False
-        else:
-            short = n_words(text) <= HEADING_WORDS and text[-1] not in '.!?:;,…])}”"'
-            is_heading = text.startswith("#") or (short and not after[:1].islower())
-            found.append((line, is_heading))
-        ends = len(text) > UNWRAPPED and not _CONTINUES.search(text)
-        is_open = bool(text) and not ends and not found[-1][1]
-    return found
-
-
-def _bracketed(source: str, part: Span) -> list[Mark]:
-    found = citation_marks.marks(part.of(source))
-    moved = (Mark(m.span.moved(part.start), m.ids) for m in found if m.ids[0].isdigit())
-    return [mark for mark in moved if not _INTERVAL.search(_before(source, part, mark.span))]
-
-
-def _superscripts(source: str, part: Span) -> list[Mark]:
-    found = []
-    for each in _SUPERSCRIPT.finditer(source, *part):
-        (mark,) = citation_marks.marks(f"[{each[0].translate(_RAISED)}]")
-        found.append(Mark(Span(*each.span()), mark.ids))
-    return found
-
-
-def _before(source: str, part: Span, at: Span) -> str:
-    return source[max(part.start, at.start - _NEAR) : at.start]
-
-
-def _write(
-    writer: Writer, source: str, part: Span, marks: Sequence[Mark], seen: Counter[str]
-) -> None:
-    """Write a paragraph without its marks, except those that are words of a sentence."""
-    out, uses = writer.out, writer.flat.uses
-    at, in_text, named = part.start, False, False
-    for n, mark in enumerate(marks):
-        ids, between = mark.ids, source[at : mark.span.start]
-        if n and (_TO.fullmatch(between) or _BETWEEN.fullmatch(between)):
-            if _TO.fullmatch(between):  # [4]–[6]
-                (joined,) = citation_marks.marks(f"[{marks[n - 1].ids[-1]}-{ids[0]}]")
-                ids = (*joined.ids[1:], *ids[1:])
-        else:
-            out.literal(between, at)
-            before, after = _before(source, part, mark.span), source[mark.span.end : part.end]
-            goes_on = after.lstrip()[:1].islower()
-            named = goes_on and bool(_NAMED.search(before))
-            is_subject = goes_on and not named and bool(_NEW_SENTENCE.search(before))
-            in_text = is_subject or bool(_NEEDS_MARK.search(before))
-            if in_text:
-                out.rendered(NOUN, mark.span)
-        for number in ids[: MAX_USES - len(uses)]:
-            seen[number] += 1
-            citation_id = f"r{number}-{seen[number]}" if seen[number] > 1 else f"r{number}"
-            uses.append(Use(mark.span, number, citation_id=citation_id))
-            out.mark(mark.span, len(uses) - 1, in_text=in_text or named)
-        at = mark.span.end
-    out.literal(source[at : part.end], at)
-
-
-def _reference(source: str, span: Span) -> Source:
-    """The identifiers and the title of a reference: in quotes, or its most wordy sentence."""
-    text = " ".join(span.of(source).split())
-    url, given = _URL.search(text), identifiers_in(text)
-    if url and not host_of(address_in(url[0]) or "").endswith("doi.org"):
-        given["url"] = url[0]
-    quoted = _QUOTED.search(text)
-    wordy = max(_SENTENCE.split(_URL.sub("", text)), key=lambda each: len(_LOWER.findall(each)))
-    if quoted or len(_LOWER.findall(wordy)) >= TITLE_WORDS:
-        given["title"] = quoted[1] if quoted else wordy.rstrip(".")
-    return Source(span, text, fields=given)

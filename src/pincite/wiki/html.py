@@ -14,18 +14,9 @@ from urllib.parse import parse_qs, unquote
 
 from pincite.text import patterns
 from pincite.types import Span
+from pincite.wiki import templates
 from pincite.wiki.flat import BlockKind, Flat, Writer
-from pincite.wiki.templates import (
-    ENGLISH,
-    TAGS,
-    Definitions,
-    Edition,
-    Source,
-    Use,
-    is_citation,
-    short_key,
-    translated,
-)
+from pincite.wiki.templates import ENGLISH, TAGS, Definitions, Edition, Source, Use
 from pincite.wiki.wikitext import ARCHIVE, STYLES
 
 # ── Tokens ──────────────────────
@@ -390,7 +381,7 @@ class _References:
             if token.name == "cite" and "citation" in classes:  # "citation web cs1": {{cite web}}
                 words = [w for w in classes.split() if w not in ("citation", "cs1", "cs2")]
                 name = f"cite {words[0]}" if words else "citation"
-                template = template or (name if is_citation(name) else None)
+                template = template or (name if templates.is_citation(name) else None)
             elif token.name == "a":
                 key = key or self._link(index, given, fields)
             elif "Z3988" in classes:
@@ -443,7 +434,7 @@ class _References:
 
 def _key(name: str) -> str:
     name = name.removeprefix("CITEREF").removeprefix("CITAREF")  # the latter in Spanish
-    return short_key([name], "").replace(" ", "")
+    return templates.short_key([name], "").replace(" ", "")
 
 
 def _coins(title: str, *, people: bool) -> dict[str, str]:
@@ -457,7 +448,7 @@ def _coins(title: str, *, people: bool) -> dict[str, str]:
         fields["archive-url"] = fields.pop("url")
     if people and not fields.get("last"):
         names = given.get("rft.au") or given.get("rft.creator") or []
-        fields |= translated({"people": "; ".join(names)})
+        fields |= templates.translated({"people": "; ".join(names)})
     for value in given.get("rft_id", []):
         name = next((n for prefix, n in _IDENTIFIERS.items() if value.startswith(prefix)), None)
         if name:

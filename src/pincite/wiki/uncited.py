@@ -156,17 +156,12 @@ def _note(code: str, words: Sequence[str]) -> Note:
 MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
 _LETTERS = 0.6  # share of letters below which a line is a formula
 _NEAR = 120  # characters before a block that may contain a quotation's opening markup
-_P = patterns(__file__, "uncited")
-_APART = _P["apart"]
-_FICTION = _P["fiction"]
+_PATTERNS = patterns(__file__, "uncited")
 _OF_FICTION = re.compile(r"\bcharacters\b|\bepisodes\b", re.IGNORECASE)  # in a list's title
 _REFERS = re.compile(r"\b(?:may|can|could)(?: also)? (?:also )?(?:refer to|mean|stand for)\b")
-_POINTER = _P["pointer"]
 _TEX = re.compile(r"\\[a-z]{2,}|[_^]\{|\b[a-z]_[a-z0-9]\b")
-_MADE_UP = _P["made_up"]
 _NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
 _LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
-_QUOTE_OPENS = _P["quote_opens"]
 _ADDRESS = re.compile(r"\[?https?://|\{\{\s*(?:cite|isbn|doi)\b", re.IGNORECASE)
 
 
@@ -289,15 +284,17 @@ class _Page:
             )
 
     def _exempt(self, block: Block, text: str, *, announces: bool) -> Exempt | None:
-        if any(_APART.fullmatch(heading) for heading in block.section):
+        if any(_PATTERNS["apart"].fullmatch(heading) for heading in block.section):
             return Exempt.APART
-        if _OF_FICTION.search(self.title) or any(map(_FICTION.fullmatch, block.section)):
+        in_fiction = any(map(_PATTERNS["fiction"].fullmatch, block.section))
+        if in_fiction or _OF_FICTION.search(self.title):
             return Exempt.FICTION
-        if _QUOTE_OPENS.search(self.source[max(0, block.starts[0] - _NEAR) : block.starts[0]]):
+        before = self.source[max(0, block.starts[0] - _NEAR) : block.starts[0]]
+        if _PATTERNS["quote_opens"].search(before):
             return Exempt.QUOTATION
-        if announces or _POINTER.match(text):
+        if announces or _PATTERNS["pointer"].match(text):
             return Exempt.POINTER
-        if _MADE_UP.match(text):
+        if _PATTERNS["made_up"].match(text):
             return Exempt.EXAMPLE
         if not _is_sentence(block, text, self.language):
             return Exempt.NOT_PROSE

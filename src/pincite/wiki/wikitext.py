@@ -13,35 +13,9 @@ from dataclasses import dataclass, field, replace
 from pincite.text import patterns, word_lists
 from pincite.text.identifiers import identifiers_in
 from pincite.types import Span
+from pincite.wiki import templates
 from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder, Writer
-from pincite.wiki.templates import (
-    ADDRESSED,
-    ARCHIVES,
-    CATEGORY,
-    COMPUTED,
-    ENGLISH,
-    FILE,
-    HARVARD,
-    NOTES,
-    PATTERNS,
-    QUOTES,
-    REFERENCE_LISTS,
-    SHORT_CITATIONS,
-    TABLE,
-    TAGS,
-    WAYBACK,
-    Edition,
-    Source,
-    Use,
-    address_of,
-    computed,
-    is_citation,
-    is_silent,
-    positional,
-    short_key,
-    translated,
-    work_keys,
-)
+from pincite.wiki.templates import CATEGORY, ENGLISH, TABLE, TAGS, Edition, Source, Use
 from pincite.wiki.wikitext_tree import Kind, Node, Parameter, by_name, parameters, parse
 
 # ── lines ──────────────────────
@@ -187,7 +161,7 @@ class _Walker:
             self._tag(node)
         elif node.kind is Kind.TEXT and in_cell:
             self._cell_text(node)
-        elif node.name in QUOTES and self.writer.kind is BlockKind.PARAGRAPH:
+        elif node.name in templates.QUOTES and self.writer.kind is BlockKind.PARAGRAPH:
             self.writer.flush()
             self._render(node)
             self.writer.flush()
@@ -218,14 +192,14 @@ class _Walker:
 
 # Picture options that are not the caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
-_P = patterns(__file__, "wikitext", category="|".join(CATEGORY))
-_PAGES = _P["pages"]
+_PATTERNS = patterns(__file__, "wikitext", category="|".join(CATEGORY))
 _PAGE_FIELDS = TABLE["fields"]["pages"]
 _LOOK = 200  # characters around a template that show whether it is within a sentence
 _TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
 _BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
-_IN_FLOW = HARVARD | SHORT_CITATIONS
-_NOTES_AND_TAGS = HARVARD | NOTES | TAGS.keys()
+_IN_FLOW = templates.HARVARD | templates.SHORT_CITATIONS
+_WITH_ADDRESS = _IN_FLOW | templates.ADDRESSED
+_NOTES_AND_TAGS = templates.HARVARD | templates.NOTES | TAGS.keys()
 
 
 @dataclass(slots=True)
@@ -242,11 +216,11 @@ class _Marks:
         for node in nodes:
             if node.kind is Kind.EXTENSION and node.name == "ref":
                 self._define(node, node.attributes, node.parts[0])
-            elif node.kind is Kind.TEMPLATE and is_citation(node.name):
+            elif node.kind is Kind.TEMPLATE and templates.is_citation(node.name):
                 work = read_template(node, self.source, node.span)
-                for key in work_keys(work.fields):
+                for key in templates.work_keys(work.fields):
                     self.flat.definitions.works.setdefault(key, work)
-            elif node.kind is Kind.TEMPLATE and node.name in NOTES:
+            elif node.kind is Kind.TEMPLATE and node.name in templates.NOTES:
                 given = by_name(node, self.source)
                 named = filter(given.__contains__, ("name", "group"))
                 names = {key: plain(given[key].nodes, self.source) for key in named}
@@ -267,7 +241,7 @@ class _Marks:
             details = node.attributes.get("details", "")
             if whole := node.attributes.get("extends"):  # <ref extends=a>p. 5</ref>
                 name, sources, details = whole, (), plain(node.parts[0], self.source)
-            pages = _PAGES.sub("", details.strip()) or None
+            pages = _PATTERNS["pages"].sub("", details.strip()) or None
             self._use(out, Use(node.span, name or None, group or None, sources, pages))
             if _holds_marks(node.parts[0], notes=True):
                 self._note(node.parts[0])
@@ -286,10 +260,10 @@ class _Marks:
             if self.flat.uses:
                 pages = [plain(p.nodes, self.source) for p in parameters(node, self.source)]
                 self.flat.uses[-1].pages = ", ".join(pages) or None
-        elif name in NOTES:
+        elif name in templates.NOTES:
             self._note_template(name, node, out)
         else:
-            return name in REFERENCE_LISTS or is_citation(name)
+            return name in templates.REFERENCE_LISTS or templates.is_citation(name)
         return True
 
     def unknown(self, node: Node, out: TextBuilder) -> None:
@@ -314,7 +288,7 @@ class _Marks:
 
     def _is_missed(self, node: Node, given: Sequence[Parameter], out: TextBuilder) -> bool:
         """Whether the template is within a sentence and contributes words to it."""
-        if is_silent(node.name) or any(_holds_marks(p.nodes) for p in given):
+        if templates.is_silent(node.name) or any(_holds_marks(p.nodes) for p in given):
             return False
         before = self.source[max(0, node.start - _LOOK) : node.start].rpartition("\n")[2]
         after = self.source[node.end : node.end + _LOOK].partition("\n")[0].lstrip(" '\"”)")
@@ -358,7 +332,7 @@ class _Marks:
 
     def _in_flow(self, name: str, node: Node, out: TextBuilder) -> None:
         works = read_short(node, self.source, node.span)
-        in_text = name in HARVARD and name not in ("harv", "harvs")
+        in_text = name in templates.HARVARD and name not in ("harv", "harvs")
         if in_text:
             out.rendered(works[0].text, node.span)  # "Ito 2001 showed that …"
         self._use(out, Use(node.span, sources=works), in_text=in_text)
@@ -367,7 +341,7 @@ class _Marks:
         """The uses in {{r|a|p=3|b|p2=5}}: a parameter with a number belongs to that reference."""
         every = by_name(node, self.source)
         given = {key: plain(p.nodes, self.source) for key, p in every.items()}
-        for number, name in enumerate(positional(given), 1):
+        for number, name in enumerate(templates.positional(given), 1):
             suffixes = (str(number), "") if number == 1 else (str(number),)
             keys = [f"{key}{suffix}" for key in _PAGE_FIELDS for suffix in suffixes]
             pages = next(filter(None, map(given.get, keys)), None)
@@ -418,7 +392,7 @@ def _holds_mark(node: Node, notes: bool) -> bool:
     name, parts = node.name, node.parts
     if node.kind is Kind.EXTENSION and name in ("ref", "references"):
         return name == "ref"
-    if node.kind is Kind.TEMPLATE and (name in SHORT_CITATIONS or name == "r"):
+    if node.kind is Kind.TEMPLATE and (name in templates.SHORT_CITATIONS or name == "r"):
         return True
     if node.kind is Kind.TEMPLATE and not notes and name in _NOTES_AND_TAGS:
         return True
@@ -436,22 +410,20 @@ _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul",
 _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
 _FIRST = ("1", "text", "quote", "content", "title")  # names of the first, as in {{quote|text=…}}
-_FILE = re.compile(rf"\s*(?:{'|'.join(FILE)})\s*:", re.IGNORECASE)
-_HIDDEN = _P["hidden"]
+_FILE = re.compile(rf"\s*(?:{'|'.join(templates.FILE)})\s*:", re.IGNORECASE)
 STYLES = word_lists(__file__, "words")["styles"]
 _ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
 _SPACE = re.compile(r"\s")
 _LONGEST = 500  # characters of an inline template; a longer one contains texts
-_OTHER_WIKI = _P["other_wiki"]
 
 
+@dataclass(slots=True)
 class _Renderer:
     """Writes the visible text of nodes into `out`."""
 
-    def __init__(self, source: str, out: TextBuilder, marks: _Marks | None = None) -> None:
-        self.source = source
-        self.out = out
-        self.marks = marks
+    source: str
+    out: TextBuilder
+    marks: _Marks | None = None
 
     def render(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
@@ -501,13 +473,13 @@ class _Renderer:
             if self.marks:
                 self.marks.file(node)
             return
-        if _HIDDEN.match(target) or first is None:
+        if _PATTERNS["hidden"].match(target) or first is None:
             return
         self.out.link(node.span)
         if len(node.parts) > 1:
             self.render([n for part in node.parts[1:] for n in part])
         else:
-            prefix = _OTHER_WIKI.match(target)
+            prefix = _PATTERNS["other_wiki"].match(target)
             start = first.start + (prefix.end() if prefix else 0)
             self.out.literal(self.source[start : first.end], start)
             self.render(node.parts[0][1:])
@@ -524,19 +496,20 @@ class _Renderer:
 
     def _template(self, node: Node) -> None:
         name, written = node.name, self.source[node.start : node.end]
-        if name not in QUOTES and not name.startswith("infobox"):
+        if name not in templates.QUOTES and not name.startswith("infobox"):
             inline = "\n" not in written and len(written) <= _LONGEST and not _ITEMS.match(name)
             # Inline templates are part of the text, like a link; others contain texts themselves.
             (self.out.link if inline else self.out.whole)(node.span)
         if self.marks and self.marks.template(name, node, self.out):
             return
         given, used, text = by_name(node, self.source), set[str](), None
-        if name in COMPUTED:
+        if name in templates.COMPUTED:
             texts = {key: plain(p.nodes, self.source) for key, p in given.items()}
-            text = node.once("text", lambda: computed(name, texts))
+            text = node.once("text", lambda: templates.computed(name, texts))
         is_wrapper = name.startswith("lang-") or name.endswith(" span")
-        default = "" if name in COMPUTED else PATTERNS.get(name, "{1}" if is_wrapper else "")
-        if pattern := node.edition.shown.get(name, default):  # the local wiki's own comes first
+        default = templates.PATTERNS.get(name, "{1}" if is_wrapper else "")
+        # The local wiki's own comes first.
+        if pattern := node.edition.shown.get(name, "" if name in templates.COMPUTED else default):
             used = self._pattern(pattern, node, given)
         elif text is not None:
             self.out.rendered(text, node.span)
@@ -596,11 +569,12 @@ def plain(nodes: Sequence[Node], source: str) -> str:
 
 # ── What a reference says ──────────────────────
 
-ARCHIVE = _P["archive"]
+ARCHIVE = _PATTERNS["archive"]
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _URLS = TABLE["fields"]["url"]
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
 _MANY = re.compile(r"[1-9]a1\Z")
+_OF_COPY = ("archive-url", "archive-date")
 _WORKS = ("work", "website", "journal", "newspaper", "publisher")
 _BARE = re.compile(r"(?<![\w./@])www\.[\w-]+\.[^\s<>\[\]{}|\"]+", re.IGNORECASE)
 
@@ -614,24 +588,13 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     text = plain(nodes, source)
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
     found: list[Source] = []
-    for node in sorted(_works(nodes, source), key=_is_dead_link):  # last: they repeat an address
-        works: tuple[Source, ...]
-        if node.kind is not Kind.TEMPLATE:
-            address = _address(node, source)
-            title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
-            works = (Source(span, title or address, None, {"url": address, "title": title}),)
-        elif node.name in _IN_FLOW:
-            works = read_short(node, source, span)
-        else:
-            works = (read_template(node, source, span),)
-        for work in works:
-            place = _archived_by(node, work, found)
+    # Dead links come last: they repeat an address.
+    for node in sorted(_work_nodes(nodes, source), key=_is_dead_link):
+        for work in _works_of(node, source, span):
             known = {w.fields.get(key) for w in found for key in ("url", "archive-url")}
-            if place is not None:
-                copy = {"archive-url": work.fields["url"]}
-                copy |= {
-                    k: v for k, v in work.fields.items() if k in ("archive-url", "archive-date")
-                }
+            if (place := _archived_by(node, work, found)) is not None:
+                stated = {k: v for k, v in work.fields.items() if k in _OF_COPY}
+                copy = {"archive-url": work.fields["url"]} | stated
                 found[place] = replace(found[place], fields=copy | dict(found[place].fields))
             elif not (_is_dead_link(node) and work.fields.get("url") in known):
                 found.append(work)
@@ -647,6 +610,17 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
 def _is_dead_link(node: Node) -> bool:
     """Whether it is {{toter Link|url=…}} or similar: a tag that may be the only sign of a work."""
     return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
+
+
+def _works_of(node: Node, source: str, span: Span) -> tuple[Source, ...]:
+    """The works that a template or link names: several for some short citations."""
+    if node.kind is not Kind.TEMPLATE:
+        address = _address(node, source)
+        title = plain([node], source) if node.kind is Kind.EXTERNAL else ""
+        return (Source(span, title or address, None, {"url": address, "title": title}),)
+    if node.name in _IN_FLOW:
+        return read_short(node, source, span)
+    return (read_template(node, source, span),)
 
 
 def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
@@ -672,9 +646,9 @@ def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
 def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
     words = [given[key] for key in map(str, range(1, 7)) if given.get(key)]
     page = given.get("p") or given.get("pp") or given.get("loc")
-    key = short_key(words[:-1], words[-1]) if words else ""
+    key = templates.short_key(words[:-1], words[-1]) if words else ""
     if given.get("ref"):
-        key = short_key([given["ref"].removeprefix("CITEREF")], "")
+        key = templates.short_key([given["ref"].removeprefix("CITEREF")], "")
     shown = " ".join(words) + (f", {page}" if page else "")
     return Source(span, shown, name, given, short_key=key)
 
@@ -682,14 +656,15 @@ def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
 def read_template(node: Node, source: str, span: Span) -> Source:
     """Parse a citation template, with parameters in plain text by English names."""
     given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
-    given = translated(given) if node.edition.parameters else given
+    given = templates.translated(given) if node.edition.parameters else given
     url, stamp = given.get("url", ""), given.get("date", "")
-    if node.name in ARCHIVES and url and not ARCHIVE.match(url) and _STAMP.match(stamp):
+    if node.name in templates.ARCHIVES and url and not ARCHIVE.match(url) and _STAMP.match(stamp):
         # {{wayback|url=http://a.example|date=20130501000000}}
         day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
-        given |= {"archive-url": f"{WAYBACK}{stamp}/{url}", "archive-date": day, "date": ""}
+        copy = f"{templates.WAYBACK}{stamp}/{url}"
+        given |= {"archive-url": copy, "archive-date": day, "date": ""}
     if not any(map(given.get, (*_URLS, "doi", "DOI"))):
-        given["url"] = address_of(node.name, given) or ""
+        given["url"] = templates.address_of(node.name, given) or ""
     people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
     date = given.get("date") or given.get("year")
     titles = [given.get("chapter"), given.get("title")]
@@ -709,7 +684,7 @@ def _value(name: str, parameter: Parameter, source: str) -> str:
     return text
 
 
-def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
+def _work_nodes(nodes: Sequence[Node], source: str) -> Iterator[Node]:
     for node in nodes:
         if node.kind in (Kind.EXTERNAL, Kind.URL):
             yield node
@@ -717,13 +692,13 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
         parts = node.parts
         if node.kind is Kind.TEMPLATE:
             addressed = any(p.name == "url" for p in parameters(node, source))
-            if addressed or node.name in _IN_FLOW | ADDRESSED or is_citation(node.name):
+            if addressed or node.name in _WITH_ADDRESS or templates.is_citation(node.name):
                 yield node
                 continue
             parts = parts[1:]
             if node.name in TAGS:  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
                 parts = parts[:1] if _is_dead_link(node) else []
-        yield from (n for part in parts for n in _works(part, source))
+        yield from (n for part in parts for n in _work_nodes(part, source))
 
 
 def _address(node: Node, source: str) -> str:
@@ -736,11 +711,11 @@ def _address(node: Node, source: str) -> str:
 def _archived_by(node: Node, link: Source, works: Sequence[Source]) -> int | None:
     """The index of the work, usually the last, that `link` is only an archive link of."""
     url = link.fields.get("url", "")
-    if node.name in ARCHIVES and "archive-url" in link.fields:  # it states its original
+    if node.name in templates.ARCHIVES and "archive-url" in link.fields:  # it states its original
         return next((n for n, w in enumerate(works) if w.fields.get("url", url) == url), None)
     last = works[-1] if works and url else None
     linked = bool(ARCHIVE.match(url)) and link.template is None
-    copies = last and (node.name in ARCHIVES or (linked and last.short_key is None))
+    copies = last and (node.name in templates.ARCHIVES or (linked and last.short_key is None))
     return len(works) - 1 if copies else None
 
 

@@ -18,14 +18,12 @@ from pincite.wiki.templates import ENGLISH, TABLE, Edition, template_name
 
 MAX_DEPTH = 40  # nesting depth of brackets; deeper ones are text. MediaWiki stops at 40 too.
 
-_P = patterns(__file__, "wikitext_tree")
-_TOKEN = _P["token"]
+_PATTERNS = patterns(__file__, "wikitext_tree")
+_TOKEN = _PATTERNS["token"]
 _VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # with script conversion
 _VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
 _UNSEEN = frozenset("HTD-")  # flags of rules without visible text
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
-_SPECIAL = _P["special"]
-_BROKEN = _P["broken"]
 _REF = re.compile(r"<\s?([/\\]?)\s?ref\b", re.IGNORECASE)
 _BRACES = re.compile(r"\{\{|\}\}")
 _ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s<>\[\]{}|\"]+")
@@ -199,7 +197,7 @@ class _Protected:
         self.never: set[str] = set()  # verbatim tags with no closing tag further on
         self.closed: int | None = None  # the last <ref … />, if nothing was opened since
         position = 0
-        while (tag := _SPECIAL.search(source, position)) is not None:
+        while (tag := _PATTERNS["special"].search(source, position)) is not None:
             position = self._special(tag)
         for name in list(self.open):
             self._unclosed(name, len(source))
@@ -269,7 +267,7 @@ class _Protected:
         self.closed = None
 
     def _broken(self, start: int) -> int:
-        tag = _BROKEN.match(self.source, start)
+        tag = _PATTERNS["broken"].match(self.source, start)
         if tag is None:
             return start + len("<ref")
         end = tag.end()
@@ -282,10 +280,7 @@ class _Protected:
         return end
 
     def _unclosed(self, name: str, limit: int) -> None:
-        """Recover from a missing closing tag before `limit`: a leading citation is the content.
-
-        The text after it stays text.
-        """
+        """Recover from a missing closing tag before `limit`: a leading citation is the content."""
         start = self.open.pop(name)
         opening = self.extensions[start]
         if name == "ref" and (end := self._citation_end(opening.end, limit)) is not None:
@@ -519,10 +514,7 @@ class _Parser:
         return self._append(node)
 
     def _close_down_to(self, depth: int, templates_at: int = -1) -> None:
-        """Close brackets above `depth`: extensions, and templates if `templates_at` is given.
-
-        All else is text.
-        """
+        """Close extensions above `depth`, and templates if `templates_at`; the rest is text."""
         while len(self.stack) - 1 > depth:
             ends = (Kind.EXTENSION, Kind.TEMPLATE) if templates_at >= 0 else (Kind.EXTENSION,)
             lowest = len(self.stack)

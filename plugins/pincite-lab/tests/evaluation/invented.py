@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pincite.documents.archives import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.text import figures, words
 from pincite.types import Claim, Evidence, Passage
 from pincite_lab.evaluation.claims import CutRow, cut

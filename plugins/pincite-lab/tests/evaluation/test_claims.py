@@ -19,7 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
 from pincite.cli import cli
-from pincite.documents.archives import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.verbs.verify import build
 from pincite_lab.evaluation import claims, tables

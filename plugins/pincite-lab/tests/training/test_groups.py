@@ -10,7 +10,7 @@ from support.files import write_jsonl
 from support.laws import FakeEncoder
 from training.conftest import invented
 
-from pincite.documents.archives import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.text import words as wording
 from pincite_lab.training import groups as g

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from pincite.documents.packed import MAX_RATIO, SMALL
+from pincite.documents.body import MAX_RATIO, SMALL
 from pincite.verbs.verify.article_files import Unused
 from pincite_server.requests import SentFile
 

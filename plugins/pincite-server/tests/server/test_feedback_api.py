@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from server.corpora_of_tests import as_somebody, finished
 from support.rows import each_row
 
-from pincite.documents.archives import read_labelled
+from pincite.documents.jsonl import read_labelled
 from pincite_server.identity import Role
 from pincite_server.site import Site
 from pincite_server.tables import Kind, now

@@ -230,7 +230,7 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
         --judge-model qwen3
     """
     from pincite import runtime
-    from pincite.documents.archives import read_labelled
+    from pincite.documents.jsonl import read_labelled
     from pincite.llm.judge import judges_file, keep_judge, known_judge
     from pincite.verbs.verify import build
     from pincite_lab.evaluation import claims as claims_

@@ -141,7 +141,7 @@ def _learn(
     display: options.Display,
 ) -> dict[str, Any]:
     from pincite import runtime
-    from pincite.documents.archives import read_labelled
+    from pincite.documents.jsonl import read_labelled
     from pincite.models.verifier import CrossEncoderVerifier
     from pincite_lab.evaluation import claims
     from pincite_lab.training import learning
@@ -204,7 +204,7 @@ def _card(verifier: str) -> Mapping[str, Any]:
 
 def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
     """Return the rows of the files, or of the local feedback; the last of duplicates counts."""
-    from pincite.documents.archives import LabelledClaim, read_labelled
+    from pincite.documents.jsonl import LabelledClaim, read_labelled
     from pincite.library import feedback
 
     if files:

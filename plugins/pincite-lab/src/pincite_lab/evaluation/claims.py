@@ -21,7 +21,7 @@ import numpy as np
 
 from pincite import durable
 from pincite.corpus.protocol import idf
-from pincite.documents.archives import LABELS, LabelledClaim, read_labelled
+from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel
 from pincite.judgement import decide
 from pincite.models import weights

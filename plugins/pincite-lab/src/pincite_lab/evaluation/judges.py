@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from pincite.documents.archives import LabelledClaim
+from pincite.documents.jsonl import LabelledClaim
 from pincite.judgement import decide
 from pincite.llm.calls import run_concurrently
 from pincite.llm.judge import Judge, JudgedRow, Measured

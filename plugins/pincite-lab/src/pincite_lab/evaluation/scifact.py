@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from pincite.documents import archives
+from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.errors import InputError, usable
 from pincite.judgement.references import Support, support_of
@@ -43,7 +43,7 @@ def read_rows(folder: Path) -> list[Row]:
     corpus = _corpus(_find_file(folder, "corpus"))
     rows: list[Row] = []
     for place, record in _read_records(_find_file(folder, "claims_dev")):
-        text, cited = archives.field_of(record, "claim"), record.get("cited_doc_ids")
+        text, cited = jsonl.field_of(record, "claim"), record.get("cited_doc_ids")
         evidence = record.get("evidence")
         if not text or not isinstance(cited, list) or not isinstance(evidence, dict):
             raise InputError(f"{place}: expected claim, evidence and cited_doc_ids.")
@@ -79,10 +79,10 @@ def _corpus(path: Path) -> dict[str, Document]:
     """Read the abstracts by id; the text is the joined sentences."""
     found = {}
     for place, record in _read_records(path):
-        doc_id, sentences = archives.field_of(record, "doc_id"), record.get("abstract")
+        doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
         if not doc_id or not _is_texts(sentences):
             raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
-        title = archives.field_of(record, "title") or ""
+        title = jsonl.field_of(record, "title") or ""
         text = " ".join(sentence.strip() for sentence in sentences)
         found[doc_id] = Document(doc_id, title, text, "jsonl", language="en")
     return found
@@ -98,7 +98,7 @@ def _label(rationales: Any, place: str) -> str:
 
 
 def _find_file(folder: Path, name: str) -> Path:
-    if path := archives.find(folder, name):
+    if path := jsonl.find(folder, name):
         return path
     raise InputError(f"{folder} has no {name}.jsonl or {name}.jsonl.gz; expected SciFact's files.")
 
@@ -106,11 +106,11 @@ def _find_file(folder: Path, name: str) -> Path:
 def _read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the place and the JSON object of each line; raises InputError for any other line."""
     with usable(path):
-        for line in archives.lines(path):
-            record = archives.record_of(line, path, DEFAULT_LIMITS)
+        for line in jsonl.lines(path):
+            record = jsonl.record_of(line, DEFAULT_LIMITS)
             if isinstance(record, Unchecked):
                 raise InputError(f"{path.parent / record.detail}.")
-            yield str(path.parent / archives.place(line, path)), record
+            yield str(path.parent / line.place), record
 
 
 def _is_texts(value: Any) -> TypeGuard[list[str]]:

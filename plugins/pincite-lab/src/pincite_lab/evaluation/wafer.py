@@ -24,8 +24,8 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from pincite.corpus.protocol import Corpus
-from pincite.documents import archives
-from pincite.documents.archives import LabelledClaim
+from pincite.documents import jsonl
+from pincite.documents.jsonl import LabelledClaim
 from pincite.errors import InputError
 from pincite.protocols import Query, Verifier, WordRetriever
 from pincite.retrieval import fusion
@@ -105,8 +105,8 @@ _META = ("wikipedia_title", "featured", "failed_verification", "label", "sentenc
 
 
 def read_records(path: Path) -> Iterator[WaferRecord]:
-    """Yield the records of a file in order; raises as `archives.read_rows`."""
-    return archives.read_rows(path, _parse, "one WAFER record per line")
+    """Yield the records of a file in order; raises as `jsonl.read_rows`."""
+    return jsonl.read_rows(path, _parse, "one WAFER record per line")
 
 
 def _parse(line: bytes) -> WaferRecord:
@@ -259,7 +259,7 @@ def open_collection(folder: Path, split: str) -> Collection:
     Raises:
         InputError: A file is missing or a record is malformed.
     """
-    path, failures = archives.find(folder, split), archives.find(folder, f"fail-{split}")
+    path, failures = jsonl.find(folder, split), jsonl.find(folder, f"fail-{split}")
     if path is None:
         raise InputError(f"{folder} has no {split}.jsonl; expected a WAFER-like collection.")
     records = [one for file in (path, failures) if file for one in read_records(file)]
@@ -267,7 +267,7 @@ def open_collection(folder: Path, split: str) -> Collection:
         raise InputError(f"{folder} has no records in split {split!r}; expected WAFER JSON lines.")
     return Collection(
         tuple(record for record in records if not record.failed),
-        archives.find(folder, f"corpus-{split}", "corpus"),
+        jsonl.find(folder, f"corpus-{split}", "corpus"),
         tuple(record for record in records if record.failed),
     )
 

@@ -20,8 +20,8 @@ from pydantic import TypeAdapter
 from pincite import durable
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus
-from pincite.documents import archives
-from pincite.documents.archives import LabelledClaim, read_labelled
+from pincite.documents import jsonl
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.protocols import Encoder
 from pincite.text import words
@@ -100,7 +100,7 @@ def read_set(folder: Path, wanted: SetRecipe, seed: int, warn: Warn) -> list[Lab
         InputError: The file is missing or unreadable, has no rows, or more than MAX_BAD malformed
             ones.
     """
-    path = archives.find(folder, wanted.name)
+    path = jsonl.find(folder, wanted.name)
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
     rows = list(read_labelled(path, partial(skip, list[InputError](), path, warn)))

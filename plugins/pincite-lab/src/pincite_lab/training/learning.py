@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pincite
-from pincite.documents.archives import LabelledClaim
 from pincite.documents.collection import collected
+from pincite.documents.jsonl import LabelledClaim
 from pincite.durable import data_path
 from pincite.errors import InputError
 from pincite.models import weights

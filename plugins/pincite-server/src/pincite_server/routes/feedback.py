@@ -9,7 +9,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
-from pincite.documents.archives import LABELS
+from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError, MissingExtra
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Words
