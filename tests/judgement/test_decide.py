@@ -9,7 +9,8 @@ from support.judged import ALL, BOTH, DEAD, NONE, SAID, atom, evidence, result
 from support.rows import each_row
 
 from pincite.judgement import decide
-from pincite.judgement.findings import missing_atoms, relabel
+from pincite.judgement.atoms import unstated_atoms
+from pincite.judgement.findings import relabel
 from pincite.types import (
     NO_TRUST,
     Citation,
@@ -169,11 +170,11 @@ def test_words_in_quotation_marks_must_stand_in_the_source(probability: float) -
     claim = "The inquiry wrote that “the master must leave the bridge”."
     source = "The inquiry wrote that “the master must not leave the bridge” at anchor."
     passage = Passage("d", "", "", source, Span(0, len(source)))
-    atoms = missing_atoms(claim, [passage])
+    atoms = unstated_atoms(claim, [passage])
     assert [atom.kind for atom in atoms] == ["quotation"]
     assert decide.label_of(result.outcome, atoms=atoms) is Label.PARTLY_SUPPORTED
     exact = claim.replace("must", "must […]")
-    assert missing_atoms(exact, [passage]) == []
+    assert unstated_atoms(exact, [passage]) == []
 
 
 @pytest.mark.parametrize(

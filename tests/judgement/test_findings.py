@@ -7,13 +7,10 @@ from hypothesis import strategies as st
 from support.judged import BOTH, DEAD, SAID, atom, evidence, result
 from support.rows import each_row
 
+from pincite.judgement.atoms import atoms, beyond_quote, complementary, unstated_atoms
 from pincite.judgement.findings import (
-    atoms,
-    beyond_quote,
-    complementary,
     contradicted_words,
     flag_precisions,
-    missing_atoms,
     missing_from_all,
     missing_parts,
     rank_findings,
@@ -105,7 +102,7 @@ def passage(text: str, about: str = "") -> Passage:
 
 
 def missing(claim: str, *texts: str) -> list[tuple[str, str]]:
-    found = missing_atoms(claim, [passage(text) for text in texts])
+    found = unstated_atoms(claim, [passage(text) for text in texts])
     assert all(part.span.of(claim) == part.words and not part.supported for part in found)
     return [(part.kind, part.words) for part in found]
 
@@ -133,7 +130,7 @@ def test_only_what_no_passage_states_is_missing() -> None:
 
 
 def test_what_is_known_of_the_page_counts_as_stated() -> None:
-    found = missing_atoms("It was sold by Holm in 1911.", [passage("Sold.", "By Holm · 1911")])
+    found = unstated_atoms("It was sold by Holm in 1911.", [passage("Sold.", "By Holm · 1911")])
     assert found == []
 
 
@@ -157,16 +154,16 @@ def test_names_and_quotations_are_not_sought_across_languages(
     claim: str, language: str, missing: list[str]
 ) -> None:
     text = "“That was all for today,” said the mayor of the town. The line was 1,230 m long."
-    found = missing_atoms(claim, [passage(text)], language)
+    found = unstated_atoms(claim, [passage(text)], language)
     assert sorted(part.words for part in found) == missing
 
 
 @given(st.text(max_size=120), st.text(max_size=120))
-def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
-    found = missing_atoms(claim, [passage(source)])
+def test_unstated_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
+    found = unstated_atoms(claim, [passage(source)])
     assert [part.span for part in found] == sorted(part.span for part in found)
     assert all(part.span.of(claim) == part.words for part in found)
-    assert missing_atoms(claim, [passage(claim)]) == []
+    assert unstated_atoms(claim, [passage(claim)]) == []
 
 
 @pytest.mark.parametrize(
@@ -176,7 +173,7 @@ def test_hostile_claims_take_linear_time(unit: str) -> None:
     claim = (unit * 30_000)[:30_000]
     started = time.process_time()
     atoms(claim)
-    missing_atoms(claim, [passage("Nothing of it.")])
+    unstated_atoms(claim, [passage("Nothing of it.")])
     assert time.process_time() - started < 20  # 1; quadratic: minutes
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.rows import each_row
 
 import pincite.text
-from pincite.judgement import contradictions, findings
+from pincite.judgement import atoms, contradictions
 from pincite.text import changes, figures, quantities, tables, words
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
@@ -134,8 +134,8 @@ def call(function: Callable[..., Any], one: str, other: str) -> None:
 FUNCTIONS: list[Callable[..., Any]] = [
     *public_functions(),
     contradictions.contradiction,
-    findings.atoms,
-    findings.missing_atoms,
+    atoms.atoms,
+    atoms.unstated_atoms,
 ]
 
 

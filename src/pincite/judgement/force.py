@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
@@ -102,42 +103,32 @@ class _Limit:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class _Weakened:
-    """A sentence that weakens a clause, and how many of its words it has."""
-
-    sentence: Sentence
-    limit: _Limit
-    n_shared: int
-
-
 def _limit(clause: _Clause, source: _Source) -> Witness | None:
     """Return what weakens a clause in the nearest sentence, unless the page states it as well."""
-    nearest = max(_limits(clause, source), key=lambda found: found.n_shared, default=None)
-    if nearest is None:
+    limits = _limits(clause, source)
+    n_shared, weakened, limit = max(limits, key=itemgetter(0), default=(0, None, None))
+    if weakened is None or limit is None:
         return None
-    weakened, limit = nearest.sentence, nearest.limit
     own = clause.own & roots(weakened.text)
     for sentence in frames.sentences(source.page):
         if _is_settled(sentence.text, clause, limit.kind, own):
             return None
-        has_words = _has_words(sentence.text, clause, nearest.n_shared, own)
+        has_words = _has_words(sentence.text, clause, n_shared, own)
         if has_words and not _limit_in(sentence, clause, source):
             return None
     return Witness(WitnessKind.WEAKER, "", limit.words, weakened.span)
 
 
-def _limits(clause: _Clause, source: _Source) -> Iterator[_Weakened]:
-    """Yield the sentences that have most of a clause's words, and weaken it."""
+def _limits(clause: _Clause, source: _Source) -> Iterator[tuple[int, Sentence, _Limit]]:
+    """Yield how many words of a clause a sentence shares that weakens it, the sentence, and how."""
     known = clause.roots & (roots(source.about) | (roots(source.page) - clause.own))
     subjects = {referent.sentence: referent.names[0] for referent in referents(source.passage)}
     for sentence in frames.sentences(source.passage):
         shared = clause.roots & roots(f"{subjects.get(sentence.span, '')} {sentence.text}")
         is_near = len(shared) >= min(2, len(clause.roots)) or any(map(is_figure, shared))
-        if not is_near or len(shared | known) < _SHARE * len(clause.roots):
-            continue
-        if limit := _limit_in(sentence, clause, source):
-            yield _Weakened(sentence, limit, len(shared))
+        has_most = len(shared | known) >= _SHARE * len(clause.roots)
+        if is_near and has_most and (limit := _limit_in(sentence, clause, source)):
+            yield len(shared), sentence, limit
 
 
 def _limit_in(sentence: Sentence, clause: _Clause, source: _Source) -> _Limit | None:
@@ -298,36 +289,31 @@ def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
         verb = kind.beside.search(clause.text)
         objects = roots(clause.text[verb.end() :]) if verb else frozenset()
         return len(objects & governed.roots) > len(objects) / 2
-    own = clause.own & roots(governed.sentence)
-    free = (clause.own & governed.roots) - governed.outside()
     if kind.claims == "present" and not _is_no_longer(clause, governed):
         return False
+    own = clause.own & roots(governed.sentence)
+    free = (clause.own & governed.roots) - governed.outside()
+    has_figure, has_predicate = any(map(is_figure, free)), clause.predicate in free
     match kind.governs:
         case "past":
-            return clause.predicate in ("", *free) and _was_so(clause, governed)
+            return (has_predicate or not clause.predicate) and _was_so(clause, governed)
         case "infinitive":
-            return clause.predicate in free
-        case "value" if not any(map(is_figure, free)):
-            is_own = clause.predicate in own and clause.predicate in free
-            return is_own and not _is_said_to_be(clause.text)
+            return has_predicate
+        case "value" if not has_figure:
+            return has_predicate and clause.predicate in own and not _is_said_to_be(clause.text)
     if clause.predicate in own:
-        return clause.predicate in free
-    return bool(free) if governed.is_word else _is_most(free, own)
+        return has_predicate
+    if governed.is_word:
+        return bool(free)
+    least = max(1, (_SHARE if has_figure else _GOVERNED) * len(own))
+    return len(free) >= least and not any(map(is_figure, own - free))
 
 
 def _is_no_longer(clause: _Clause, governed: _Governed) -> bool:
-    """Whether half of a clause's words in a sentence are governed, which still are so no longer."""
+    """Whether half of a clause's words in a sentence are governed, and no verb there is present."""
     n_shared = len(clause.roots & roots(governed.sentence))
     is_half = governed.is_word or 2 * len(governed.roots) >= n_shared
     return is_half and not _P["now"].search(governed.scope.of(governed.sentence))
-
-
-def _is_most(free: frozenset[str], own: frozenset[str]) -> bool:
-    """Whether the governed roots are all figures and most words of those in the sentence."""
-    if any(map(is_figure, own - free)):
-        return False
-    share = _SHARE if any(map(is_figure, free)) else _GOVERNED
-    return len(free) >= max(1, share * len(own))
 
 
 def _is_said_to_be(text: str) -> bool:

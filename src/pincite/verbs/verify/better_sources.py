@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pincite import errors
 from pincite.judgement import decide
-from pincite.judgement.findings import atoms, missing_atoms
+from pincite.judgement.atoms import atoms, unstated_atoms
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.private_copies import citation_keys, document_keys
@@ -196,7 +196,7 @@ class BetterSources:
                 return False
         if judged.prob_supported >= SUGGESTED_FROM:
             return True
-        is_complete = not missing_atoms(claim.text, [alone], claim.language)
+        is_complete = not unstated_atoms(claim.text, [alone], claim.language)
         return is_complete and bool(atoms(claim.text))
 
 
