@@ -96,163 +96,6 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     return None
 
 
-def said_by_another(claim: str, passage: Passage) -> Witness | None:
-    """Return what another says than whom a claim names, who speaks too; or what is only asked."""
-    page, (name, content) = passage.page or passage.text, _ascribed(claim)
-    if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
-        return None
-    wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
-    spoken = [(len(wanted & _keys(each.words)), each) for each in _spoken(page)]
-    inside = [pair for pair in spoken if pair[1].words in passage.text]
-    most, nearest = max(inside, key=itemgetter(0), default=(0, None))
-    if nearest is None or most < max(1, _RELATED * len(wanted)):
-        return None
-    alike = [each for shared, each in spoken if shared >= most]
-    words, place = nearest.words[:_SHOWN], passage.text.find(nearest.words)
-    span = Span(place, place + len(nearest.words))
-    if all(each.asks for each in alike):
-        return Witness(WitnessKind.WEAKER, "", words, span)
-    if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in alike):
-        return None
-    if not any(names.is_in(name, each.speaker) for _, each in spoken):
-        return None
-    return Witness(WitnessKind.SPEAKER, name, words, span, nearest.speaker)
-
-
-def value_of_another(claim: str, passage: str) -> Witness | None:
-    """Find a value of the claim that a passage gives for another year, person or part.
-
-    >>> value_of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
-    '43 in 2021'
-    """
-    if not (is_english(claim) and is_english(passage)):
-        return None
-    if witness := _of_two_years(claim, passage):
-        return witness
-    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
-    text = with_series_apart(passage)
-    spans = [s for s in wording.sentences_of(text) if not tables.cells_of(s.of(text))]
-    with_next = zip(spans, [*spans[1:], *spans[-1:]], strict=True)
-    for value, (first, last) in product(claimed, list(with_next)):
-        same = [v for v in claimed if v.measure == value.measure]
-        wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
-        pieces = _pieces(
-            text, Span(first.start, last.end), value.measure, _noun_after(claim, value)
-        )
-        places = [n for n, piece in enumerate(pieces) if quantities.states(piece.value, value)]
-        if len(places) != 1:
-            continue
-        own = pieces[places[0]].span
-        for rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
-            differs = all(quantities.conflict(rival.value, v) for v in same)
-            if differs and _is_given_for(wanted, own, rival.span, text):
-                source = own.of(text).strip(" ,;.")
-                place = first if text == passage else None
-                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
-    return None
-
-
-def subject_name(sentence: str) -> str:
-    """Return the name that a sentence is about; empty if unknown."""
-    parsed = syntax.Sentence.read(sentence, Span(0, len(sentence)))
-    end = parsed.tokens[parsed.verbs[0].start].start if parsed.verbs else len(sentence)
-    name = _P["person_name"].search(sentence[:end])
-    return name[0] if name else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Where someone begins to speak in a transcript."""
-
-    start: int
-    speaker: str
-    asks: bool  # most turns of the speaker have a question, and the next one does not agree
-
-
-@dataclass(frozen=True, slots=True)
-class _Spoken:
-    """A sentence, and who says it ("": not known)."""
-
-    words: str
-    speaker: str
-    asks: bool = False
-
-
-def ascribes(text: str) -> bool:
-    """Whether a text says what someone says, thinks or calls something."""
-    return bool(_P["ascribes"].search(text))
-
-
-def sayers(text: str) -> list[str]:
-    """Return the names beside a verb of speech, in order.
-
-    >>> sayers("Prof. Holm, the mayor, also said so"), sayers("“No,” said Ada Holm.")
-    (['Prof. Holm'], ['Ada Holm'])
-    """
-    return [match["before"] or match["behind"] for match in _P["sayer"].finditer(text)]
-
-
-@lru_cache(maxsize=16)
-def turns(text: str) -> tuple[Turn, ...]:
-    """Return the turns of a transcript, in order; empty if a text is none.
-
-    In a transcript two labels recur, or all lines have one and something is asked.
-    """
-    no_turn = words_of("readings", "no_turn")
-    labelled = [
-        match
-        for match in _P["turn"].finditer(text)
-        if no_turn.isdisjoint(match["who"].lower().split())
-    ]
-    n_turns = Counter(match["who"] for match in labelled)
-    n_questions = Counter(match["who"] for match in labelled if "?" in match["words"])
-    speakers = {who for who, n in n_turns.items() if n > 1}
-    if len(speakers) < 2 and (n_questions or all(" " in who for who in n_turns)):
-        lines = re.findall(r"^.", text[labelled[0].start() :], re.MULTILINE) if labelled else []
-        speakers = {*n_turns} if len(lines) == len(labelled) else set()
-    if len(speakers) < 2:
-        return ()
-    answers = [*(match["words"] for match in labelled[1:]), ""]
-    return tuple(
-        Turn(
-            match.start(),
-            _as_name(match["who"]),
-            2 * n_questions[match["who"]] > n_turns[match["who"]]
-            and not _P["agrees"].match(answer),
-        )
-        for match, answer in zip(labelled, answers, strict=True)
-        if match["who"] in speakers
-    )
-
-
-def _as_name(label: str) -> str:
-    return label.title() if len(label) >= _SHORTEST_SHOUTED and label.isupper() else label
-
-
-@lru_cache(maxsize=16)
-def _spoken(page: str) -> list[_Spoken]:
-    """Return the sentences of a page with their speakers, by their turn or by the words beside."""
-    spoken = list[_Spoken]()
-    for span in wording.sentences_of(page):
-        words = span.of(page)
-        if before := [turn for turn in turns(page) if turn.start < span.end]:
-            spoken.append(_Spoken(words, before[-1].speaker, before[-1].asks))
-        else:
-            named = sayers(words)
-            spoken.append(_Spoken(words, named[0] if len(named) == 1 else ""))
-    return spoken
-
-
-def _ascribed(claim: str) -> tuple[str, str]:
-    """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
-    if according := _P["according"].match(claim):
-        return according["name"], according["content"]
-    verb, name = finite_verb(claim), subject_name(claim)
-    if verb and name and claim.startswith(name) and re.fullmatch(SPEECH_VERBS, verb.word):
-        return name, claim[verb.end :]
-    return "", claim
-
-
 def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
     """Return a pattern of one doing it to the other, or of this done by the first."""
     # Of a name the last word; of another phrase all words.
@@ -310,6 +153,161 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
     ):
         return None
     return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
+
+
+def subject_name(sentence: str) -> str:
+    """Return the name that a sentence is about; empty if unknown."""
+    parsed = syntax.Sentence.read(sentence, Span(0, len(sentence)))
+    end = parsed.tokens[parsed.verbs[0].start].start if parsed.verbs else len(sentence)
+    name = _P["person_name"].search(sentence[:end])
+    return name[0] if name else ""
+
+
+# ── Who speaks ────────────────────────────────────────────────────────────────────────────────────
+
+
+def said_by_another(claim: str, passage: Passage) -> Witness | None:
+    """Return what another says than whom a claim names, who speaks too; or what is only asked."""
+    page, (name, content) = passage.page or passage.text, _ascribed(claim)
+    if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
+        return None
+    wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
+    spoken = [(len(wanted & _keys(one.words)), one) for one in _spoken(page)]
+    inside = [pair for pair in spoken if pair[1].words in passage.text]
+    most, nearest = max(inside, key=itemgetter(0), default=(0, None))
+    if nearest is None or most < max(1, _RELATED * len(wanted)):
+        return None
+    alike = [one for n_shared, one in spoken if n_shared >= most]
+    words, place = nearest.words[:_SHOWN], passage.text.find(nearest.words)
+    span = Span(place, place + len(nearest.words))
+    if all(one.asks for one in alike):
+        return Witness(WitnessKind.WEAKER, "", words, span)
+    is_by_other = all(one.speaker and not names.is_in(name, one.speaker) for one in alike)
+    if not (name and is_by_other and any(names.is_in(name, one.speaker) for _, one in spoken)):
+        return None
+    return Witness(WitnessKind.SPEAKER, name, words, span, nearest.speaker)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where someone begins to speak in a transcript."""
+
+    start: int
+    speaker: str
+    asks: bool  # most turns of the speaker have a question, and the next one does not agree
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A sentence, and who says it ("": not known)."""
+
+    words: str
+    speaker: str
+    asks: bool = False
+
+
+@lru_cache(maxsize=16)
+def turns(text: str) -> tuple[Turn, ...]:
+    """Return the turns of a transcript, in order; empty if a text is none.
+
+    In a transcript two labels recur, or all lines have one and something is asked.
+    """
+    no_turn = words_of("readings", "no_turn")
+    labelled = [
+        match
+        for match in _P["turn"].finditer(text)
+        if no_turn.isdisjoint(match["who"].lower().split())
+    ]
+    n_turns = Counter(match["who"] for match in labelled)
+    n_questions = Counter(match["who"] for match in labelled if "?" in match["words"])
+    speakers = {who for who, n in n_turns.items() if n > 1}
+    if len(speakers) < 2 and (n_questions or all(" " in who for who in n_turns)):
+        lines = re.findall(r"^.", text[labelled[0].start() :], re.MULTILINE) if labelled else []
+        speakers = {*n_turns} if len(lines) == len(labelled) else set()
+    if len(speakers) < 2:
+        return ()
+    found = list[Turn]()
+    for match, answer in zip(labelled, [*(m["words"] for m in labelled[1:]), ""], strict=True):
+        who = match["who"]
+        asks = 2 * n_questions[who] > n_turns[who] and not _P["agrees"].match(answer)
+        is_shouted = len(who) >= _SHORTEST_SHOUTED and who.isupper()
+        if who in speakers:
+            found.append(Turn(match.start(), who.title() if is_shouted else who, asks))
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _spoken(page: str) -> list[_Spoken]:
+    """Return the sentences of a page with their speakers, by their turn or by the words beside."""
+    spoken = list[_Spoken]()
+    for span in wording.sentences_of(page):
+        words = span.of(page)
+        if before := [turn for turn in turns(page) if turn.start < span.end]:
+            spoken.append(_Spoken(words, before[-1].speaker, before[-1].asks))
+        else:
+            named = sayers(words)
+            spoken.append(_Spoken(words, named[0] if len(named) == 1 else ""))
+    return spoken
+
+
+def _ascribed(claim: str) -> tuple[str, str]:
+    """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
+    if according := _P["according"].match(claim):
+        return according["name"], according["content"]
+    verb, name = finite_verb(claim), subject_name(claim)
+    if verb and name and claim.startswith(name) and re.fullmatch(SPEECH_VERBS, verb.word):
+        return name, claim[verb.end :]
+    return "", claim
+
+
+def ascribes(text: str) -> bool:
+    """Whether a text says what someone says, thinks or calls something."""
+    return bool(_P["ascribes"].search(text))
+
+
+def sayers(text: str) -> list[str]:
+    """Return the names beside a verb of speech, in order.
+
+    >>> sayers("Prof. Holm, the mayor, also said so"), sayers("“No,” said Ada Holm.")
+    (['Prof. Holm'], ['Ada Holm'])
+    """
+    return [match["before"] or match["behind"] for match in _P["sayer"].finditer(text)]
+
+
+# ── Values given for another ──────────────────────────────────────────────────────────────────────
+
+
+def value_of_another(claim: str, passage: str) -> Witness | None:
+    """Find a value of the claim that a passage gives for another year, person or part.
+
+    >>> value_of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
+    '43 in 2021'
+    """
+    if not (is_english(claim) and is_english(passage)):
+        return None
+    if witness := _of_two_years(claim, passage):
+        return witness
+    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    text = with_series_apart(passage)
+    spans = [s for s in wording.sentences_of(text) if not tables.cells_of(s.of(text))]
+    with_next = zip(spans, [*spans[1:], *spans[-1:]], strict=True)
+    for value, (first, last) in product(claimed, list(with_next)):
+        same = [v for v in claimed if v.measure == value.measure]
+        wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+        pieces = _pieces(
+            text, Span(first.start, last.end), value.measure, _noun_after(claim, value)
+        )
+        places = [n for n, piece in enumerate(pieces) if quantities.states(piece.value, value)]
+        if len(places) != 1:
+            continue
+        own = pieces[places[0]].span
+        for rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
+            differs = all(quantities.conflict(rival.value, v) for v in same)
+            if differs and _is_given_for(wanted, own, rival.span, text):
+                source = own.of(text).strip(" ,;.")
+                place = first if text == passage else None
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,13 +193,9 @@ def combine(
         if item.doc is not None:
             texts.setdefault(n if count_copies else item.text_id, []).append(item.doc)
     votes = {text_id: _vote(docs, threshold) for text_id, docs in texts.items()}
-    speaking = [
-        votes[text_id]
-        for text_id, docs in texts.items()
-        if any(abs(doc) > threshold for doc in docs)
-    ]
-    failures = [item.outcome for item in items if isinstance(item.outcome, Failed)]
-    n_failed = sum(why.step not in _NO_EVIDENCE for why in failures)
+    speaking = [vote for text, vote in votes.items() if max(map(abs, texts[text])) > threshold]
+    failures = [item.outcome.step for item in items if isinstance(item.outcome, Failed)]
+    n_failed = sum(step not in _NO_EVIDENCE for step in failures)
     n_silent = len(texts) - len(speaking)
     if not speaking:
         # A failed passage may have been evidence: "no evidence" would be a guess.
@@ -210,7 +206,7 @@ def combine(
     if outcome in (_LEVELS[0], _LEVELS[-1]) and not count_copies:
         firm = [item for item in items if item.source.independent]
         own = [votes.get(text_id, 0.0) for text_id in {item.text_id for item in firm}]
-        n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in own)
+        n_strong = sum(math.copysign(1, doc) * vote > STRONG for vote in own)
         if n_strong < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
             outcome = Outcome.CONFIRMATION if doc > 0 else Outcome.DISCONFIRMATION
     return Weight(

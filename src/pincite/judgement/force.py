@@ -16,7 +16,16 @@ from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
 from pincite.judgement.contradictions import denied_in
 from pincite.judgement.corrections import corrected
-from pincite.judgement.frames import SHOWN, Frame, Kind, Sentence, is_figure, roots, terms_in
+from pincite.judgement.frames import (
+    SHOWN,
+    Frame,
+    Kind,
+    Sentence,
+    is_figure,
+    reported,
+    roots,
+    terms_in,
+)
 from pincite.text import languages, patterns, syntax
 from pincite.text import words as wording
 from pincite.text.changes import is_superlative
@@ -26,7 +35,7 @@ from pincite.text.finite import finite_verb, lemmas, referents
 from pincite.text.languages import common
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, stem
-from pincite.types import OPINION, Span, Voice, Witness, WitnessKind
+from pincite.types import OPINION, Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 60  # words of a sentence; longer ones are lists
 # Share of a clause's content words that its sentence (with the page's names) must have, and of the
@@ -38,40 +47,27 @@ _WAS = frozenset(("was", "were", "had", "did"))
 _P = patterns(__file__, "force", prepositions="|".join(syntax.PREPOSITIONS))
 
 
-def weaker(
-    claim: str,
-    passage: str,
-    about: str = "",
-    page: str = "",
-    covered: Span | None = None,
-    voice: Voice | None = None,
-) -> Witness | None:
+def weaker(claim: Claim, passage: Passage) -> Witness | None:
     """Return where a passage only weakens a claim; None if it states it, or not even that.
 
-    Args:
-        claim: the statement; outside English, it is only ever denied.
-        passage: the text to check.
-        about: title and date of the page.
-        page: the whole page, which may state the claim elsewhere; "": not known.
-        covered: the words of the claim that the passage is cited for; None: all.
-        voice: who speaks on the page; None: not known.
+    Outside English, a claim is only ever denied.
     """
-    page = page or passage
-    language = common(claim, passage)
+    text, page, voice = claim.text, passage.page or passage.text, passage.voice
+    language = common(text, passage.text)
     if language in languages.NEGATIONS:
-        return denied_in(language, claim, passage)
+        return denied_in(language, text, passage.text)
     if language != "en":
         return None
-    is_ascribed = ascribes(claim)
-    if voice and voice.is_opinion and not (is_ascribed or voice.is_in(claim) or figures(claim)):
+    is_ascribed = ascribes(text)
+    if voice.is_opinion and not (is_ascribed or voice.is_in(text) or figures(text)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
-    if correction := corrected(claim, passage, page):
+    if correction := corrected(text, passage.text, page):
         return correction
-    source = _Source(passage, about, page, {} if is_ascribed else frames.reported(page))
-    is_hedged = bool(_HEDGED.search(claim))
-    for span, text in clauses(claim):
-        is_covered = covered is None or span.overlaps(covered)
-        if is_covered and (limit := _limit(_clause(text, is_hedged), source)):
+    source = _Source(passage.text, passage.about, page, {} if is_ascribed else reported(page))
+    is_hedged = bool(_HEDGED.search(text))
+    for span, clause in clauses(text):
+        is_cited = claim.own is None or span.overlaps(claim.own)
+        if is_cited and (limit := _limit(_clause(clause, is_hedged), source)):
             return limit
     return None
 

@@ -75,6 +75,9 @@ class _Mention:
         is_rank = any(rank.span.overlaps(span) for rank in ranks(self.text))
         return "rank" if is_rank else "level"
 
+    def agrees(self, other: Value) -> bool:
+        return quantities.states(self.value, other) or quantities.states(other, self.value)
+
     def surroundings(self) -> set[str]:
         """Return the roots around the value, up to other values of its kind."""
         span = self.value.span
@@ -118,8 +121,8 @@ def find_other_value(clause: ClaimClause, source: SourceText) -> Witness | None:
         if value.span.of(clause.text) not in clause.covered:
             continue
         own = _Mention(value, clause.text, source.language)
-        for span in source.sentences:
-            rival = _rival(own, span.of(source.passage), clause.claim)
+        for span, sentence in source.sentences:
+            rival = _rival(own, sentence, clause.claim)
             if rival and _is_of_same_thing(own, rival, source):
                 return _witness(own.words, rival.words, span)
     return _find_other_cell(clause, source) if source.language == "en" else None
@@ -144,10 +147,7 @@ def _rival(own: _Mention, sentence: str, claim: str) -> _Mention | None:
     rivals = [
         mention
         for mention in mentions
-        if not any(
-            quantities.states(mention.value, other) or quantities.states(other, mention.value)
-            for other in claimed
-        )
+        if not any(map(mention.agrees, claimed))
         and mention.direction == own.direction
         and mention.role == own.role
         and not mention.surroundings().isdisjoint(own.surroundings())
@@ -194,12 +194,12 @@ def _is_of_same_thing(own: _Mention, rival: _Mention, source: SourceText) -> boo
     value, sentence = own.value, rival.text
     if _is_sum(value, sentence) or _is_share_of_others(own, sentence):
         return False
+    # "Opened in 1871" beside "closed in 1966", or the year of a photograph.
+    is_of_other_verb = own.predicate() not in ("", rival.predicate())
+    if is_of_other_verb and not _is_opposite_bound(value, rival.value):
+        return False
     if _differs_elsewhere(own, rival):
         return False
-    if not _is_opposite_bound(value, rival.value):
-        predicate = own.predicate()
-        if predicate and predicate != rival.predicate():
-            return False  # "opened in 1871" beside "closed in 1966", or the year of a photograph
     rest = f"{own.text[: value.span.start]} {own.text[value.span.end :]}"
     return is_on_topic(rest, sentence, source, _LEAST_REST)
 
@@ -289,7 +289,7 @@ def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None
 def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterator[_Comparison]:
     """Yield the changes of a source that agree with the clause's, or contradict it."""
     rest = change.rest_of(clause)
-    for span in windows(source.passage, source.sentences):
+    for span in windows(source.passage, [sentence.span for sentence in source.sentences]):
         sentence = span.of(source.passage)
         is_mixed = change.kind == "direction" and turns_both_ways(sentence)
         if is_mixed or _P["unreal"].search(sentence):
@@ -322,17 +322,15 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
         return False  # the source's subject is narrower, or another one
     if quantities.unstated(rest, f"{source.about}\n{sentence}"):
         return False
-    if not change.is_computed:
-        is_timely = is_of_same_time(rest, sentence, source)
-    elif any(value.dates for value in values_of(rest)):
-        is_timely = not has_other_baseline(rest, sentence)
-    else:
-        is_timely = True  # what has grown without a stated time has grown lately
     words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
     if change.is_computed:
+        # What has grown without a stated time has grown lately.
+        is_dated = any(value.dates for value in values_of(rest))
+        is_timely = not (is_dated and has_other_baseline(rest, sentence))
         known = LEVEL_WORDS | title
-        own = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w)))
-        words = own or words
+        words = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w))) or words
+    else:
+        is_timely = is_of_same_time(rest, sentence, source)
     return is_timely and is_on_topic(words, change.about, source, _LEAST_REST)
 
 
@@ -345,8 +343,7 @@ def find_other_rank(clause: ClaimClause, source: SourceText) -> Witness | None:
     if len(stated) != 1:
         return None
     own, contrary = stated[0], None
-    for span in source.sentences:
-        sentence = span.of(source.passage)
+    for span, sentence in source.sentences:
         for other in ranks(sentence):
             if other.order not in ("", own.order):
                 continue
@@ -370,10 +367,11 @@ def _is_in_same_order(
     if not (wanted <= set(roots(f"{source.about}\n{sentence}")) and field <= set(roots(clause))):
         return False
     dates = [value for value in values_of(clause) if value.dates]
-    for earlier in values_of(sentence[: other.span.start]):
-        if earlier.dates and all(quantities.conflict(earlier, date) for date in dates):
-            return False
-    if denials(sentence) and not denials(clause):
+    is_of_other_date = any(
+        earlier.dates and all(quantities.conflict(earlier, date) for date in dates)
+        for earlier in values_of(sentence[: other.span.start])
+    )
+    if is_of_other_date or (denials(sentence) and not denials(clause)):
         return False
     is_timely = is_of_same_time(clause, sentence, source)
     return is_timely and not names.missing(clause, source.page)
