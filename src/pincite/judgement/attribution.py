@@ -294,28 +294,19 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
     for value, (first, last) in product(claimed, list(with_next)):
         same = [v for v in claimed if v.measure == value.measure]
         wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
-        pieces = _pieces(
-            text, Span(first.start, last.end), value.measure, _noun_after(claim, value)
-        )
-        places = [n for n, piece in enumerate(pieces) if quantities.states(piece.value, value)]
+        window, noun = Span(first.start, last.end), _noun_after(claim, value)
+        pieces = _pieces(text, window, value.measure, noun)
+        places = [n for n, (_, stated) in enumerate(pieces) if quantities.states(stated, value)]
         if len(places) != 1:
             continue
-        own = pieces[places[0]].span
-        for rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
-            differs = all(quantities.conflict(rival.value, v) for v in same)
-            if differs and _is_given_for(wanted, own, rival.span, text):
+        own, _ = pieces[places[0]]
+        for span, rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
+            differs = all(quantities.conflict(rival, v) for v in same)
+            if differs and _is_given_for(wanted, own, span, text):
                 source = own.of(text).strip(" ,;.")
                 place = first if text == passage else None
                 return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of a text with one value of a measure."""
-
-    span: Span
-    value: Value
 
 
 def _keys(text: str) -> frozenset[str]:
@@ -328,7 +319,7 @@ def _noun_after(text: str, value: Value) -> str:
     return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
 
 
-def _pieces(text: str, window: Span, measure: str, noun: str) -> list[_Piece]:
+def _pieces(text: str, window: Span, measure: str, noun: str) -> list[tuple[Span, Value]]:
     """Cut a part of a text into pieces with one value of a measure; none if that is uncertain."""
     part = window.of(text)
     same = [
@@ -343,7 +334,7 @@ def _pieces(text: str, window: Span, measure: str, noun: str) -> list[_Piece]:
     spans = [Span(a, b).moved(window.start) for a, b in pairwise([*cuts, len(part)]) if a < b]
     if len(spans) != len(same) or any(value.between for value in same):
         return []
-    return list(map(_Piece, spans, same))
+    return list(zip(spans, same, strict=True))
 
 
 def _of_two_years(claim: str, passage: str) -> Witness | None:

@@ -106,15 +106,15 @@ def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     unstated = quantities.unstated(clause, f"{source.about}\n{sentence}")
     if any(value.dates for value in unstated) or is_of_another_time(clause, sentence):
         return False
-    directions = {value.dates: direction(value, sentence) for value in _dated(sentence)}
-    own = {value.dates: direction(value, clause) for value in _dated(clause)}
+    directions = {value.dates: direction(value, sentence) for value in dated(sentence)}
+    own = {value.dates: direction(value, clause) for value in dated(clause)}
     is_same = all(directions.get(dates, word) == word for dates, word in own.items())
     return is_same and not has_other_baseline(clause, sentence)
 
 
 def is_of_another_time(claim: str, sentence: str) -> bool:
     """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
-    own, others = _dated(claim), _dated(sentence)
+    own, others = dated(claim), dated(sentence)
     differ = all(quantities.conflict(other, value) for value in own for other in others)
     return bool(own and others) and differ
 
@@ -124,8 +124,8 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
 
     The year before is the one that a claim about a year means.
     """
-    own, baselines = _dated(claim), list[Value]()
-    for value in _dated(sentence):
+    own, baselines = dated(claim), list[Value]()
+    for value in dated(sentence):
         start = max(0, value.span.start - _BASELINE_CHARS)
         if _P["baseline"].search(sentence, start, value.span.start):
             baselines.append(value)
@@ -142,7 +142,8 @@ def direction(value: Value, text: str) -> str:
     return match[1] if match else ""
 
 
-def _dated(text: str) -> list[Value]:
+def dated(text: str) -> list[Value]:
+    """Return the dates of a text."""
     return [value for value in values_of(text) if value.dates]
 
 

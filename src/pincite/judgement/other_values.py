@@ -13,6 +13,7 @@ from typing import Literal
 from pincite.judgement.comparable import (
     ClaimClause,
     SourceText,
+    dated,
     denials,
     direction,
     has_other_baseline,
@@ -325,8 +326,7 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
     words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
     if change.is_computed:
         # What has grown without a stated time has grown lately.
-        is_dated = any(value.dates for value in values_of(rest))
-        is_timely = not (is_dated and has_other_baseline(rest, sentence))
+        is_timely = not (dated(rest) and has_other_baseline(rest, sentence))
         known = LEVEL_WORDS | title
         words = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w))) or words
     else:
@@ -366,10 +366,9 @@ def _is_in_same_order(
     wanted -= {*roots(own.span.of(clause)), "ever", "number"}
     if not (wanted <= set(roots(f"{source.about}\n{sentence}")) and field <= set(roots(clause))):
         return False
-    dates = [value for value in values_of(clause) if value.dates]
     is_of_other_date = any(
-        earlier.dates and all(quantities.conflict(earlier, date) for date in dates)
-        for earlier in values_of(sentence[: other.span.start])
+        all(quantities.conflict(earlier, date) for date in dated(clause))
+        for earlier in dated(sentence[: other.span.start])
     )
     if is_of_other_date or (denials(sentence) and not denials(clause)):
         return False
