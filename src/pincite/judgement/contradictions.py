@@ -34,8 +34,7 @@ from pincite.text.sentences import n_words
 from pincite.text.words import WORD, is_negated, roots, sentences_of
 from pincite.types import Claim, Evidence, Passage, Span, Witness, WitnessKind
 
-# Shares of the clause's other words that the sentence must have, as in `other_values`.
-_REST_OF_NAME, _REST_OF_DENIAL, _REST_OF_OPPOSITE = 0.8, 0.8, 0.8
+_LEAST_REST = 0.8  # the share of the clause's other words that the sentence must have
 _MOST_UNSAID = 0.2  # the share of a claim that a text may lack beside an opposite word, read alone
 _MOST_DENIED = 0.6  # the share of a denial's words that must be stated, besides the first
 _QUOTED_WORDS, _QUOTED_CHARS = 3, 60  # of what is denied
@@ -129,7 +128,7 @@ def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
             continue
         has_reason = bool(own_denials or _P["reason"].search(sentence))
         rest = NEGATION.sub(" ", clause.text if has_reason else _P["reason"].sub("", clause.text))
-        if is_on_topic(rest, sentence, source, _REST_OF_DENIAL):
+        if is_on_topic(rest, sentence, source, _LEAST_REST):
             claimed, said = _words_denied(denial, stated), denial.words
             if own_denials:
                 claimed, said = said, claimed
@@ -215,7 +214,7 @@ def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
             if not set(roots(object_words)[:1]) <= set(roots(text)):
                 continue
         rest = re.sub(rf"\b{word}\b", " ", text, flags=re.IGNORECASE)
-        if is_on_topic(rest, sentence, source, _REST_OF_OPPOSITE):
+        if is_on_topic(rest, sentence, source, _LEAST_REST):
             return Witness(WitnessKind.VALUE, word, opposite, span)
     return None
 
@@ -260,7 +259,7 @@ def _find_other_name(clause: ClaimClause, source: SourceText) -> Witness | None:
             for of_other, other in _exclusive_slots(sentence)
             if of_other == slot and not names.is_in(other, clause.claim)
         ]
-        if len(others) == 1 and is_on_topic(rest, sentence, source, _REST_OF_NAME):
+        if len(others) == 1 and is_on_topic(rest, sentence, source, _LEAST_REST):
             return Witness(WitnessKind.VALUE, name, others[0], span)
     return None
 

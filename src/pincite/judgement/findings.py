@@ -177,11 +177,10 @@ def basis(finding: Finding) -> Basis:
     if label is not Label.SUPPORTED and _is_fault_shown(finding, evidence):
         return Basis.SHOWN
     complete = [e for e in evidence if not unstated_atoms(claim.text, [e.passage], claim.language)]
-    has_names = bool(complete and atoms(claim.text))
-    if label is Label.SUPPORTED:
-        is_at_quote = any(e.quote and not beyond_quote(claim, e) for e in complete)
-        return Basis.NAMES if has_names and is_at_quote else Basis.NETWORK
-    return Basis.NAMES if has_names and label is Label.NOT_SUPPORTED else Basis.NETWORK
+    is_named = label is Label.NOT_SUPPORTED or (
+        label is Label.SUPPORTED and any(e.quote and not beyond_quote(claim, e) for e in complete)
+    )
+    return Basis.NAMES if complete and is_named and atoms(claim.text) else Basis.NETWORK
 
 
 def _is_fault_shown(finding: Finding, evidence: Sequence[Evidence]) -> bool:

@@ -264,14 +264,6 @@ def _is_all_in_row(clause: str, row: tables.Row, source: SourceText) -> bool:
     return not (_P["figure_before"].search(before) and narrows_header)
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A change of the source, compared with the claim's."""
-
-    n_shared: int  # words of the claim that its part of the sentence has
-    contrary: Witness | None  # None: it agrees
-
-
 def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find another change of the same: as stated, or as worked out from two values.
 
@@ -281,14 +273,19 @@ def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None
     changes = claimed_changes(clause.text)
     if len(changes) != 1:
         return None
-    comparisons = list(_compare_changes(changes[0], clause.text, source))
-    most = max((comparison.n_shared for comparison in comparisons), default=0)
-    nearest = [found.contrary for found in comparisons if found.n_shared == most]
+    compared = list(_compare_changes(changes[0], clause.text, source))
+    most = max((n_shared for n_shared, _ in compared), default=0)
+    nearest = [contrary for n_shared, contrary in compared if n_shared == most]
     return nearest[0] if nearest and all(nearest) else None
 
 
-def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterator[_Comparison]:
-    """Yield the changes of a source that agree with the clause's, or contradict it."""
+def _compare_changes(
+    change: Change, clause: str, source: SourceText
+) -> Iterator[tuple[int, Witness | None]]:
+    """Yield how many words of a clause each change of a source shares, and how it contradicts.
+
+    None: it agrees. A change of something else is left out.
+    """
     rest = change.rest_of(clause)
     for span in windows(source.passage, [sentence.span for sentence in source.sentences]):
         sentence = span.of(source.passage)
@@ -301,14 +298,14 @@ def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterato
                 continue
             n_shared = len(set(roots(rest)).intersection(roots(other.about)))
             if agrees:
-                yield _Comparison(n_shared, None)
+                yield n_shared, None
                 continue
             compared_with = frozenset[str]() if other.than else change.than  # "of them"
             words = re.split(r"\b", rest)
             own = "".join(word for word in words if compared_with.isdisjoint(roots(word)))
             is_sum = change.kind == "amount" and _is_sum(change, sentence)
             if not is_sum and _is_change_of(own, other, sentence, source):
-                yield _Comparison(n_shared, _witness(change.words, other.words, span))
+                yield n_shared, _witness(change.words, other.words, span)
 
 
 def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) -> bool:

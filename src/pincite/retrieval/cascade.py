@@ -176,10 +176,9 @@ def _plan(
 ) -> tuple[list[Passage], list[Passage]]:
     """Return the passages for the first round and for the second one.
 
-    The first has `first` passages, both have `most`, and as many again in the `cited` spans.
-
-    They are ranked by overlap with the claim, after the covering text. Of a page in another
-    language, wide passages follow those that share anything; if none does, at once.
+    The first has `first` passages, both have `most`, and as many again in the `cited` spans, ranked
+    by overlap with the claim, after the covering text. Of a page in another language, wide passages
+    follow those that share anything; if none does, at once.
     """
     together = [passage for passage in passages if passage.pieces]
     single = [passage for passage in passages if not passage.pieces]
