@@ -14,7 +14,7 @@ from pincite.judgement.contradictions import contradiction
 from pincite.text import quantities, words
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
-from pincite.types import Passage, Span
+from pincite.types import Claim, Passage, Span
 from pincite_multilingual.numerals import LANGUAGES, in_english
 
 EUROPEAN = sorted(LANGUAGES - {"ja", "zh"})
@@ -71,8 +71,8 @@ def test_spans_are_those_of_the_original() -> None:
 
 
 def test_another_value_in_the_same_language_contradicts() -> None:
-    source = "El puente largo abrió al tráfico en 1913."
-    found = contradiction("El puente largo abrió al tráfico en 1911.", source)
+    claim = Claim.alone("El puente largo abrió al tráfico en 1911.")
+    found = contradiction(claim, Passage.alone("El puente largo abrió al tráfico en 1913."))
     assert found
     assert (found.claim, found.source) == ("1911", "1913")
 
