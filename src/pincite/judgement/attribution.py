@@ -24,7 +24,7 @@ from pincite.text.words import IRREGULAR
 from pincite.types import Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
-_SHARE = 0.75  # of the claim's content words that must be said of another person
+_UNSAID = 0.25  # the most of the claim's content words that need not be said of the other person
 _SHOWN = 80  # characters of a sentence in a message
 _RELATED = 0.5  # the most that a sentence may lack of the claim's content words
 _NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
@@ -82,10 +82,9 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
         agent, patient = (_P["the"].sub("", claim[name]) for name in ("one", "two"))
         if claim["by"]:
             agent, patient = patient, agent
-        verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:_VERB_STEM]
-        is_verb = syntax.may_be_finite(claim["verb"], "it", "the") or _P["compares"].match(
-            claim["verb"]
-        )
+        word = claim["verb"]
+        verb = IRREGULAR.get(word, (word, word))[1][:_VERB_STEM]
+        is_verb = syntax.may_be_finite(word, "it", "the") or _P["compares"].match(word)
         if agent == patient or verb in _MUTUAL or not is_verb:
             continue
         reverse = re.search(_in_roles(patient, verb, agent, "[^.,;]{0,60}"), sentence)
@@ -113,7 +112,7 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
     predicate = text.partition(name)[2] if name else ""
     for span, sentence, others in referents_in(passage.text, page) if predicate else ():
         words = sentence.of(passage.text)
-        if span.start == sentence.start and wording.missing_words(predicate, words) <= 1 - _SHARE:
+        if span.start == sentence.start and wording.missing_words(predicate, words) <= _UNSAID:
             is_same = "" in others or not _differ(name, others[0])
             if is_same or _is_stated_of(name, predicate, page):
                 return None
@@ -123,8 +122,9 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
 
 
 def _is_stated_of(name: str, predicate: str, page: str) -> bool:
+    # Behind a colon, the name does not open a sentence, where any word may be no name.
     sentences = (span.of(page) for span in wording.sentences_of(page))
-    near = (s for s in sentences if wording.missing_words(predicate, s) <= 1 - _SHARE)
+    near = (s for s in sentences if wording.missing_words(predicate, s) <= _UNSAID)
     return any(not names.missing(f": {name}", s) for s in near)
 
 
@@ -145,7 +145,7 @@ def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | Non
     other = subject_name(sentence)
     known = "\n".join((claim.text, claim.before, *claim.section))
     if (
-        wording.missing_words(claim.text, sentence) > 1 - _SHARE
+        wording.missing_words(claim.text, sentence) > _UNSAID
         or n_words(sentence) > _LONGEST
         or " " not in other
         or names.is_in(other, known)

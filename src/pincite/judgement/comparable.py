@@ -37,8 +37,8 @@ class ClaimClause:
     covered: str  # the words of the claim that the source is cited for
 
 
-class Sentence(NamedTuple):
-    """A sentence of a passage, and where it stands."""
+class Assertion(NamedTuple):
+    """A sentence that asserts something, and where it stands in its passage."""
 
     span: Span
     text: str
@@ -49,7 +49,7 @@ class SourceText:
     """A passage, the sentences of it that assert something, and what is known around it."""
 
     passage: str
-    sentences: Sequence[Sentence]
+    sentences: Sequence[Assertion]
     subjects: Mapping[str, str]  # what "It" at the start of a sentence stands for
     about: str  # title and date of the page
     page: str  # the whole page, after `about`
@@ -70,11 +70,11 @@ class SourceText:
 
 
 @lru_cache(maxsize=2048)
-def _assertions(passage: str) -> list[Sentence]:
+def _assertions(passage: str) -> list[Assertion]:
     """Return the sentences that assert something: no headings, questions or overlong text."""
     return [
         sentence
-        for sentence in (Sentence(span, span.of(passage)) for span in sentences_of(passage))
+        for sentence in (Assertion(span, span.of(passage)) for span in sentences_of(passage))
         if not is_heading(passage, sentence.span)
         and not tables.cells_of(sentence.text)
         and n_words(sentence.text) <= _LONGEST

@@ -52,8 +52,8 @@ def missing_parts(
 ) -> tuple[Part, ...]:
     """Return the parts to name as missing from one source, in claim order.
 
-    Partly supported: contradicted words, unsupported clauses, and missing atoms of the other
-    clauses. Supported: missing atoms. Otherwise nothing is named.
+    Partly supported: contradicted words, unsupported clauses, and what the other clauses lack.
+    Supported: what the source lacks. Otherwise nothing is named.
     """
     if label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
         return ()
