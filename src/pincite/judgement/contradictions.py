@@ -24,11 +24,11 @@ from pincite.judgement.comparable import (
     is_on_topic,
 )
 from pincite.judgement.other_values import find_other_change, find_other_rank, find_other_value
-from pincite.text import antonyms, languages, names, patterns, quantities, syntax
+from pincite.text import antonyms, names, patterns, quantities, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.finite import finite_verb
-from pincite.text.languages import NEGATIONS, common
+from pincite.text.languages import NEGATIONS, common, denies
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, is_negated, roots, sentences_of
@@ -55,32 +55,6 @@ def contradiction(claim: Claim, passage: Passage, page: str = "") -> Witness | N
     return next((witness for _, witness in contradictions(claim, passage, page)), None)
 
 
-def denied_in(language: str, claim: str, passage: str) -> Witness | None:
-    """Return the clause outside English that has a negation and most of the claim's words.
-
-    It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
-    one language with their passages.
-    """
-    wanted = _terms(claim, language)
-    if len(wanted) < _LEAST_DENIED or languages.denies(claim, language):
-        return None
-    least = max(_LEAST_DENIED, _SHARE_DENIED * len(wanted))
-    most_stated, most_denied, denial = 0, 0, None
-    for span in sentences_of(passage):
-        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
-            shared = len(wanted & _terms(clause, language))
-            if not languages.denies(clause, language):
-                most_stated = max(most_stated, shared)
-            elif shared >= least and shared > most_denied and n_words(clause) <= _LONGEST_DENIAL:
-                most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)
-    return denial if most_denied > most_stated else None
-
-
-def _terms(text: str, language: str) -> frozenset[str]:
-    terms = wording.content_terms(text, language)
-    return frozenset(term[: wording.STEM] for term in terms) - languages.NEGATIONS[language]
-
-
 def contradictions(claim: Claim, passage: Passage, page: str = "") -> Iterator[tuple[str, Witness]]:
     """Yield each rule's name with what it finds; the arguments are those of `contradiction`."""
     language = common(claim.text, passage.text, claim.language)
@@ -102,6 +76,32 @@ def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
     if seen is None or seen == contradiction(claim, evidence.passage, page):
         return evidence
     return decide.without(evidence, seen.kind)
+
+
+def denied_in(language: str, claim: str, passage: str) -> Witness | None:
+    """Return the clause outside English that has a negation and most of the claim's words.
+
+    It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
+    one language with their passages.
+    """
+    wanted = _terms(claim, language)
+    if len(wanted) < _LEAST_DENIED or denies(claim, language):
+        return None
+    least = max(_LEAST_DENIED, _SHARE_DENIED * len(wanted))
+    most_stated, most_denied, denial = 0, 0, None
+    for span in sentences_of(passage):
+        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
+            shared = len(wanted & _terms(clause, language))
+            if not denies(clause, language):
+                most_stated = max(most_stated, shared)
+            elif shared >= least and shared > most_denied and n_words(clause) <= _LONGEST_DENIAL:
+                most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)
+    return denial if most_denied > most_stated else None
+
+
+def _terms(text: str, language: str) -> frozenset[str]:
+    terms = wording.content_terms(text, language)
+    return frozenset(term[: wording.STEM] for term in terms) - NEGATIONS[language]
 
 
 @lru_cache(maxsize=256)

@@ -85,10 +85,11 @@ def missing_from_all(
 
 def _has(result: CitationResult, part: Part, claim: str, *, is_atom: bool) -> bool:
     """Whether a source has a contradicted part: it supports the claim, or states these atoms."""
-    if result.label is Label.SUPPORTED or isinstance(result.outcome, Unchecked):
-        return result.label is Label.SUPPORTED
+    if isinstance(result.outcome, Unchecked):
+        return False
     lacking = [other.span for other in result.lacking if other.words != claim]
-    return is_atom and not any(span.overlaps(part.span) for span in lacking)
+    states = is_atom and not any(span.overlaps(part.span) for span in lacking)
+    return states or result.label is Label.SUPPORTED
 
 
 def _best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:

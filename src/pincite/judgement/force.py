@@ -101,10 +101,10 @@ class _Limit:
 
 def _limit(clause: _Clause, source: _Source) -> Witness | None:
     """Return what weakens a clause in the nearest sentence, unless the page states it as well."""
-    limits = _limits(clause, source)
-    n_shared, weakened, limit = max(limits, key=itemgetter(0), default=(0, None, None))
-    if weakened is None or limit is None:
+    nearest = max(_limits(clause, source), key=itemgetter(0), default=None)
+    if nearest is None:
         return None
+    n_shared, weakened, limit = nearest
     own = clause.own & roots(weakened.text)
     for sentence in frames.sentences(source.page):
         if _is_settled(sentence.text, clause, limit.kind, own):
