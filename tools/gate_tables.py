@@ -17,8 +17,8 @@ from support.table_files import CASES, FILES, TableCase, read_cases, written
 
 from pincite.documents.read import read_bytes
 from pincite.judgement import decide
+from pincite.judgement.atoms import unstated_atoms
 from pincite.judgement.contradictions import discard_rebutted
-from pincite.judgement.findings import missing_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages
@@ -81,7 +81,7 @@ def judged(
     evidence = [discard_rebutted(claim, e, document.text) for e in evidence]
     best = decide.deciding_evidence(evidence)
     assert best is not None
-    atoms = missing_atoms(text, passages)
+    atoms = unstated_atoms(text, passages)
     return best, decide.label_of(best, atoms=atoms)
 
 

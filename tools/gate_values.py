@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.judgement import decide
-from pincite.judgement.findings import missing_atoms
+from pincite.judgement.atoms import unstated_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import names, quantities
@@ -123,7 +123,7 @@ def of_rewrites(
         _labels(claims, before, with_missing=True), _labels(reworded, after, with_missing=True)
     )
     lacking = [
-        sum(bool(missing_atoms(text, [found.passage])) for text, found in judged)
+        sum(bool(unstated_atoms(text, [found.passage])) for text, found in judged)
         for judged in (zip(claims, before, strict=True), zip(reworded, after, strict=True))
     ]
     named = {"claims_with_missing": lacking[0], "rewrites_with_missing": lacking[1]}
@@ -146,7 +146,7 @@ def _labels(
 ) -> list[Label]:
     """The label of each sentence; `with_missing`: as `verify` labels one of a single clause."""
     return [
-        decide.label_of(found, atoms=missing_atoms(text, [found.passage]) if with_missing else ())
+        decide.label_of(found, atoms=unstated_atoms(text, [found.passage]) if with_missing else ())
         for text, found in zip(texts, judged, strict=True)
     ]
 

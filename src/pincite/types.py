@@ -151,6 +151,11 @@ class Passage:
     ] = ()
     voice: Voice = field(default=Voice(), compare=False, metadata=UNWRITTEN)
 
+    @classmethod
+    def alone(cls, text: str) -> "Passage":
+        """Create a passage of no document."""
+        return cls("", "", "", text, Span(0, len(text)))
+
     @property
     def passage_id(self) -> str:
         """`doc_id:start-end`, the same in every corpus with the document."""

@@ -11,7 +11,7 @@ from support.table_files import CASES, FILES, TableCase, TableClaim, read_cases,
 from pincite.documents.read import read_bytes
 from pincite.documents.tables import GROUP_WORDS, LINE_WORDS, Cell, grid_of, lines_of
 from pincite.judgement import decide
-from pincite.judgement.findings import missing_atoms
+from pincite.judgement.atoms import unstated_atoms
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import cited_passages
@@ -153,7 +153,7 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
             evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
             best = decide.deciding_evidence(evidence)
             assert best is not None
-            label = decide.label_of(best, atoms=missing_atoms(claim.text, passages))
+            label = decide.label_of(best, atoms=unstated_atoms(claim.text, passages))
             assert not (claim.true and label is Label.REFUTED)
             right += (label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)) is claim.true
             claims.append(claim)

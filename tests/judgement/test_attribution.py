@@ -10,13 +10,13 @@ from pincite.judgement.attribution import (
     said_by_another,
     value_of_another,
 )
-from pincite.types import Claim, Passage, Span
+from pincite.types import Claim, Passage
 
 OF_ANOTHER = rows("judgement/attribution/of_another")
 
 
 def judged(claim: str, source: str, article: str, page: str = "") -> str:
-    passage = Passage("", "", "", source, Span(0, len(source)), page=page or source)
+    passage = replace(Passage.alone(source), page=page or source)
     about = article if claim.startswith(("He ", "She ", "His ", "It ")) else ""
     found = misattribution(Claim("", claim, article, about=about), passage)
     return f"{found.kind}: {found.other}" if found else ""
@@ -46,7 +46,7 @@ def test_what_a_source_says_of_the_same_is_not_another_s(
 
 @each_row("judgement/attribution/said_by_another")
 def test_words_belong_to_who_says_them(claim: str, page: str, code: str, other: str) -> None:
-    found = said_by_another(claim, Passage("", "", "", page, Span(0, len(page)), page=page))
+    found = said_by_another(claim, Passage.alone(page))
     assert (found.kind if found else "", found.other if found else "") == (code, other)
 
 
@@ -63,20 +63,15 @@ def test_another_sentence_of_the_page_may_state_the_claim() -> None:
 
 
 def test_a_pronoun_may_stand_for_a_name_in_the_sentence_before() -> None:
-    source = "Jonas Kvist was born in Tolga in 1840."
     claim = Claim("", "He was born in Tolga.", "Aron Pihl", about="Aron Pihl")
-    passage = Passage("", "", "", source, Span(0, len(source)))
+    passage = Passage.alone("Jonas Kvist was born in Tolga in 1840.")
     assert misattribution(claim, passage)
     assert not misattribution(replace(claim, before="Jonas Kvist was his rival."), passage)
     assert not misattribution(claim, replace(passage, title="Pihl and his time"))
 
 
-def test_another_language_is_not_read() -> None:
-    assert not judged("Berg verklagte Holm im Jahr 1990.", "Holm verklagte Berg im Jahr 1990.", "")
-
-
 def test_a_subject_is_no_pattern() -> None:
-    passage = Passage("s", "", "", "Mira Lund wrote it.", Span(0, 19))
-    found = misattribution(Claim("", "He wrote it.", r"A\1", about=r"A\1"), passage)
+    claim = Claim("", "He wrote it.", r"A\1", about=r"A\1")
+    found = misattribution(claim, Passage.alone("Mira Lund wrote it."))
     assert found
     assert found.claim == r"A\1"

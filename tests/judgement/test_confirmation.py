@@ -22,15 +22,16 @@ from pincite.judgement.confirmation import (
 from pincite.judgement.provenance import Source
 from pincite.types import Passage, Span
 
-PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
+PASSAGE = Passage.alone("Text.")
 
 
-def passage_of(text: str, doc_id: str = "d", title: str = "") -> Passage:
-    return Passage(doc_id, "", title, text, Span(0, len(text)))
+def stating(text: str, quote: str, title: str = "") -> Weighed:
+    passage = replace(Passage.alone(text), title=title)
+    return Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(quote))))
 
 
 def item(doc: float | None, text_id: int, published: str | None = None) -> Weighed:
-    passage = Passage(f"d{text_id}", f"https://{text_id}.example/", "", "Text.", Span(0, 5))
+    passage = replace(PASSAGE, doc_id=f"d{text_id}")
     if doc is None:
         return Weighed(Unjudged("reply", "no answer", passage), text_id, "failed", published)
     outcome = from_answers(passage, max(doc, 0), max(-doc, 0))
@@ -99,6 +100,8 @@ def test_a_strong_contradiction_is_never_averaged_out_of_sight() -> None:
     hidden = [item(0.9, 0), item(-0.8, 0)]
     both = combine(hidden)
     assert (both.outcome, both.contradictions) == (Outcome.BALANCED, (0, 1)), "of one document too"
+    both = combine([item(0.9, 0), item(-0.4, 0)])
+    assert (both.outcome, both.doc) == (Outcome.BALANCED, 0.0)
 
 
 def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:
@@ -140,8 +143,7 @@ def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> No
     assert combine(items(-0.9)).outcome is Outcome.DISCONFIRMATION
     assert combine(items(-0.9, -0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
     assert combine(items(0.9), count_copies=True).outcome is Outcome.STRONG_CONFIRMATION
-    text = "The mill closed in 1934."
-    found = [Weighed(from_answers(passage_of(text), 0.9, 0.0, Span(0, len(text))))]
+    found = [stating("The mill closed in 1934.", "The mill closed in 1934.")]
     for reading, outcome in (
         ("In 1934 the mill closed.", Outcome.STRONG_CONFIRMATION),
         ("In 1935 the mill closed.", Outcome.CONFIRMATION),
@@ -159,15 +161,9 @@ def test_only_independent_documents_confirm_strongly() -> None:
 
 
 def test_a_headline_does_not_confirm_strongly() -> None:
-    title, text = "The mill closed in 1934.", "The mill closed in 1934.\nIt reopened a year later."
-    passage = passage_of(text, title=title)
-    found = [Weighed(from_answers(passage, 0.9, 0.0, Span(0, len(title))))]
+    title = "The mill closed in 1934."
+    found = [stating(f"{title}\nIt reopened a year later.", title, title)]
     assert combine(found, reading=title).outcome is Outcome.CONFIRMATION
-
-
-def test_a_document_that_also_denies_a_reading_does_not_confirm_it() -> None:
-    both = combine([item(0.9, 0), item(-0.4, 0)])
-    assert (both.outcome, both.doc) == (Outcome.BALANCED, 0.0)
 
 
 def test_a_model_refutes_nothing_by_a_scan() -> None:
@@ -180,7 +176,7 @@ def test_neutral_documents_are_sorted_by_nearness() -> None:
     reading = "The Tarn yard doubled its noise."
     texts = ("Rain fell on the pier.", "The noise of the Tarn yard rose by a tenth.")
     found = [
-        Weighed(from_answers(passage_of(text, f"d{n}"), 0.1, 0.1, Span(0, len(text))), n)
+        Weighed(from_answers(replace(Passage.alone(text), doc_id=f"d{n}"), 0.1, 0.1), n)
         for n, text in enumerate(texts)
     ]
     assert confirmation.nearest(reading, found) == [1, 0]

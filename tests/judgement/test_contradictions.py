@@ -1,6 +1,7 @@
 """What speaks against a claim, and above all what does not."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,21 +9,29 @@ from support.rows import each_row, rows
 
 from pincite.judgement import decide
 from pincite.judgement.contradictions import contradiction, discard_rebutted
-from pincite.types import Claim, Evidence, Passage, Readout, Span
+from pincite.types import Claim, Evidence, Passage, Readout, Span, Witness
 
 # `value-sealed.tsv` was written with `value-open.tsv` and held back: nothing is tuned to it.
 CASES = Path(__file__).parents[1] / "cases/rules"
 DENIED = rows("judgement/contradictions/denied")
 
 
+def denied(claim: str, text: str, about: str = "", page: str = "") -> Witness | None:
+    return contradiction(Claim.alone(claim), replace(Passage.alone(text), about=about), page)
+
+
+def words_of(found: Witness | None) -> tuple[str, str]:
+    return (found.claim, found.source) if found else ("", "")
+
+
 @each_row("judgement/contradictions/denied")
 def test_what_differs_in_one_place_is_shown(
     claim: str, passage: str, said: str, instead: str
 ) -> None:
-    found = contradiction(claim, passage)
+    found = denied(claim, passage)
+    assert words_of(found) == (said, instead)
     assert found
     assert found.sentence
-    assert (found.claim, found.source) == (said, instead)
     assert instead in found.sentence.of(passage)
 
 
@@ -30,59 +39,51 @@ def test_what_differs_in_one_place_is_shown(
 def test_the_reason_shows_how_figures_were_worked_out(
     claim: str, passage: str, said: str, instead: str
 ) -> None:
-    found = contradiction(claim, passage)
-    assert found
-    assert (found.claim, found.source) == (said, instead)
+    assert words_of(denied(claim, passage)) == (said, instead)
 
 
 @each_row("judgement/contradictions/not_denied")
 def test_what_lacks_a_detail_denies_nothing(claim: str, passage: str) -> None:
-    assert contradiction(claim, passage) is None
+    assert denied(claim, passage) is None
 
 
 @pytest.mark.parametrize(("claim", "passage", "said", "instead"), DENIED[:3])
 def test_what_the_page_says_elsewhere_is_not_denied(
     claim: str, passage: str, said: str, instead: str
 ) -> None:
-    assert contradiction(claim, passage, page=f"{passage} Some say {said}.") is None
+    assert words_of(denied(claim, passage)) == (said, instead)
+    assert denied(claim, passage, page=f"{passage} Some say {said}.") is None
 
 
 def test_a_claim_is_never_denied_by_itself() -> None:
     for claim, passage, *_ in DENIED:
         for text in (claim, passage):
-            assert contradiction(text, text) is None
+            assert denied(text, text) is None
 
 
 @pytest.mark.parametrize("unit", ["1 ", "not ", "Ab ", "by Ab Cd ", "4 July 1911, ", "rose fell "])
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     started = time.process_time()
-    contradiction(unit * 200, (unit * 30_000)[:30_000])
+    denied(unit * 200, (unit * 30_000)[:30_000])
     assert time.process_time() - started < 10
 
 
 def test_a_source_is_blamed_only_for_the_words_that_it_is_cited_for() -> None:
-    claim = "Ada Holm was born in Varde in 1871, in a mill"
-    passage = "Ada Holm was born in Varde in 1869."
+    claim = Claim.alone("Ada Holm was born in Varde in 1871, in a mill")
+    passage = Passage.alone("Ada Holm was born in Varde in 1869.")
     first = len("Ada Holm was born in Varde in 1871")
-    assert contradiction(claim, passage, covered=Span(0, first))
-    assert contradiction(claim, passage, covered=Span(first, len(claim))) is None
+    assert contradiction(replace(claim, own=Span(0, first)), passage)
+    assert contradiction(replace(claim, own=Span(first, len(claim.text))), passage) is None
 
 
 def test_a_verb_denied_of_another_subject_contradicts_nothing() -> None:
     claim = "Fine dust is related to asthma."
     title = "Fine dust and asthma in a coastal town"
     other = "Distance to the harbour was not related to asthma."
-    assert contradiction(claim, other, title) is None
-    assert contradiction(claim, "Fine dust was not related to asthma.", title)
-    assert contradiction(claim, "We found that it was not related to asthma.", title) is None
-    assert contradiction(claim, "It was not related to asthma.", title)
-
-
-def test_verbs_that_say_the_same_govern_one_value() -> None:
-    claim = "The brass band of Varde won its third national medal."
-    found = contradiction(claim, claim.replace("won its third", "earned its seventh"))
-    assert found
-    assert (found.claim, found.source) == ("third", "seventh")
+    assert denied(claim, other, title) is None
+    assert denied(claim, "Fine dust was not related to asthma.", title)
+    assert denied(claim, "We found that it was not related to asthma.", title) is None
+    assert denied(claim, "It was not related to asthma.", title)
 
 
 @pytest.mark.parametrize(("half", "least"), [("open", 20), ("sealed", 16)])
@@ -91,30 +92,20 @@ def test_rewordings_are_read_as_well_as_before(half: str, least: int) -> None:
     right = 0
     for line in (CASES / f"value-{half}.tsv").read_text(encoding="utf-8").splitlines():
         mine, instead, claim, passage = line.split("\t")
-        found = contradiction(claim, passage)
-        right += (found.source if found else "").lower() == instead.lower()
+        right += words_of(denied(claim, passage))[1].lower() == instead.lower()
         assert mine.lower() in claim.lower()
     assert right >= least
 
 
 @pytest.mark.parametrize(("of", "least"), [("denied_subject", 4), ("denied_subject_held_back", 6)])
-def test_a_denial_of_a_subject_is_contradicted_only_by_what_is_said_of_it(
-    of: str, least: int
-) -> None:
+def test_what_is_said_of_a_denied_subject_contradicts(of: str, least: int) -> None:
     found = rows(f"judgement/contradictions/{of}")
-    right = [
-        bool(contradiction(claim, passage)) == bool(denies) for claim, passage, denies in found
-    ]
+    right = [bool(denied(claim, passage)) == bool(denies) for claim, passage, denies in found]
     assert sum(right) >= least
 
 
 BORN = "Holm was born in Varde in 1903. Holm founded the glass works in 1951."
-
-
 FOUNDED = "Holm was born in Varde in 1901, and he founded the glass works in 1950"
-
-
-OWN = Span(FOUNDED.index("and he"), len(FOUNDED))
 
 
 @pytest.mark.parametrize(
@@ -125,17 +116,13 @@ OWN = Span(FOUNDED.index("and he"), len(FOUNDED))
         (BORN, True),
     ],
 )
-def test_a_contradiction_of_the_cited_words_is_dropped_if_the_page_has_their_value(
-    page: str, kept: bool
-) -> None:
-    claim = Claim("c", FOUNDED, own=OWN)
-    passage = Passage("d", "", "Holm", BORN, Span(0, len(BORN)))
-    seen = contradiction(FOUNDED, BORN, covered=OWN)
+def test_a_contradiction_is_dropped_if_the_page_has_the_value(page: str, kept: bool) -> None:
+    claim = Claim("c", FOUNDED, own=Span(FOUNDED.index("and he"), len(FOUNDED)))
+    seen = contradiction(claim, Passage.alone(BORN))
     assert seen
-    assert (seen.source, seen.claim) == ("1951", "1950")
-    found = decide.weigh(
-        Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(-2.2, 0.8), witnesses=(seen,))
-    )
+    assert words_of(seen) == ("1950", "1951")
+    read = Evidence(Passage.alone(BORN), 0.0, 0.0, 1.0, 0.0, readout=Readout(-2.2, 0.8))
+    found = decide.weigh(replace(read, witnesses=(seen,)))
     after = discard_rebutted(claim, found, page)
     assert after.contradiction == (seen if kept else None)
     assert (after.prob_refuted > 0) is kept

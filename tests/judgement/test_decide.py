@@ -9,11 +9,10 @@ from support.judged import ALL, BOTH, DEAD, NONE, SAID, atom, evidence, result
 from support.rows import each_row
 
 from pincite.judgement import decide
-from pincite.judgement.findings import missing_atoms, relabel
+from pincite.judgement.atoms import unstated_atoms
+from pincite.judgement.findings import relabel
 from pincite.types import (
     NO_TRUST,
-    Citation,
-    CitationResult,
     Claim,
     DecidedBy,
     Effect,
@@ -26,7 +25,6 @@ from pincite.types import (
     Passage,
     Readout,
     Reason,
-    Span,
     Trust,
     Unchecked,
     Verdict,
@@ -46,16 +44,12 @@ def finding(
     probability: float | None, *, refuted: float = 0.0, why: Reason = Reason.DEAD
 ) -> Finding:
     """A finding on a claim with one citation; a probability of None: not checked."""
-    citation = Citation("r1", Span(0, 1), Span(0, 1))
     outcome: Evidence | Unchecked = Unchecked("https://a.example/", why)
     if probability is not None:
-        passage = Passage("d", "https://a.example/", "", "It opened in 1911.", Span(0, 18))
-        rest = 1 - probability - refuted
-        outcome = Evidence(passage, probability, refuted, rest, decide.log_odds(probability))
-    label = decide.label_of(outcome)
-    result = CitationResult(citation, outcome, label)
-    score = decide.group_score([result], None)
-    return Finding(Claim("c", "It opened."), (result,), None, label, score, ())
+        outcome = evidence(decide.log_odds(probability), refuted)
+    cited = result(outcome)
+    score = decide.group_score([cited], None)
+    return Finding(Claim("c", "It opened."), (cited,), None, cited.label, score, ())
 
 
 def says(verdict: Verdict, trust: Trust = PASSED) -> Opinion:
@@ -142,8 +136,7 @@ def test_an_unread_source_stays_open_but_a_foreign_one_is_judged() -> None:
 def test_a_model_never_raises_the_support_of_a_passage(
     support: float, verdict: Verdict, trust: Trust
 ) -> None:
-    passage = Passage("d", "", "", "It opened.", Span(0, 10))
-    alone = decide.weigh(Evidence(passage, 0.0, 0.0, 1.0, 0.0, readout=Readout(support)))
+    alone = decide.weigh(replace(evidence(0.0), readout=Readout(support)))
     both = decide.weigh(replace(alone, opinion=says(verdict, trust)))
     assert both.prob_supported <= alone.prob_supported
     total = both.prob_supported + both.prob_refuted + both.prob_neutral
@@ -155,9 +148,9 @@ def test_a_model_never_raises_the_support_of_a_passage(
 
 
 def test_no_scan_contradicts_by_a_model() -> None:
-    scan = Passage("d", "", "", "It opened in 1917.", Span(0, 18), recognised=97)
-    read = Evidence(scan, 0.0, 0.0, 1.0, 0.0, readout=Readout(2.0))
-    seen = decide.weigh(replace(read, opinion=says(Verdict.CONTRADICTED, SURE)))
+    scan = replace(Passage.alone("It opened in 1917."), recognised=97)
+    said = says(Verdict.CONTRADICTED, SURE)
+    seen = decide.weigh(replace(evidence(2.0), passage=scan, readout=Readout(2.0), opinion=said))
     assert decide.label_of(seen) is Label.NOT_SUPPORTED
     assert isinstance(seen.opinion, Opinion)
     assert seen.opinion.verdict is Verdict.NOT_SUPPORTED
@@ -168,12 +161,10 @@ def test_words_in_quotation_marks_must_stand_in_the_source(probability: float) -
     (result,) = finding(probability).citations
     claim = "The inquiry wrote that “the master must leave the bridge”."
     source = "The inquiry wrote that “the master must not leave the bridge” at anchor."
-    passage = Passage("d", "", "", source, Span(0, len(source)))
-    atoms = missing_atoms(claim, [passage])
+    atoms = unstated_atoms(claim, [Passage.alone(source)])
     assert [atom.kind for atom in atoms] == ["quotation"]
     assert decide.label_of(result.outcome, atoms=atoms) is Label.PARTLY_SUPPORTED
-    exact = claim.replace("must", "must […]")
-    assert missing_atoms(exact, [passage]) == []
+    assert unstated_atoms(claim.replace("must", "must […]"), [Passage.alone(source)]) == []
 
 
 @pytest.mark.parametrize(
@@ -265,13 +256,8 @@ def test_groups(
 def test_a_claim_whose_contradiction_is_named_or_likelier_is_not_supported(
     supported: float, refuted: float, named: Witness | None, label: Label
 ) -> None:
-    found = replace(
-        evidence(0.0),
-        prob_supported=supported,
-        prob_refuted=refuted,
-        witnesses=(named,) if named else (),
-    )
-    assert decide.label_of(found) is label
+    found = replace(evidence(0.0), prob_supported=supported, prob_refuted=refuted)
+    assert decide.label_of(replace(found, witnesses=(named,) if named else ())) is label
 
 
 @pytest.mark.parametrize(
@@ -319,7 +305,7 @@ def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
 
 
 def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -> None:
-    year = Part("figure", Span(0, 4), "1886", supported=False, evidence=None)
+    year = atom(0)
     assert decide.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
     assert decide.label_of(evidence(-0.3)) is Label.SUPPORTED
     assert decide.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

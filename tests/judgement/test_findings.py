@@ -7,13 +7,10 @@ from hypothesis import strategies as st
 from support.judged import BOTH, DEAD, SAID, atom, evidence, result
 from support.rows import each_row
 
+from pincite.judgement.atoms import atoms, beyond_quote, complementary, unstated_atoms
 from pincite.judgement.findings import (
-    atoms,
-    beyond_quote,
-    complementary,
     contradicted_words,
     flag_precisions,
-    missing_atoms,
     missing_from_all,
     missing_parts,
     rank_findings,
@@ -86,7 +83,7 @@ def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
     claim = "It closed in 1952 and was reopened by Ingrid Holm in 1973."
 
     def judged(text: str, score: float) -> Evidence:
-        return replace(evidence(score), passage=Passage("d", "u", "", text, Span(0, len(text))))
+        return replace(evidence(score), passage=Passage.alone(text))
 
     first = [judged("Reopened by Ingrid Holm in 1973.", 1.0)]
     second = [judged("The reopening of 1973.", 0.5), judged("It closed in 1952.", -2.0)]
@@ -101,11 +98,11 @@ CLAIM = (
 
 
 def passage(text: str, about: str = "") -> Passage:
-    return Passage("d", "https://a.example/", "T", text, Span(0, len(text)), about)
+    return replace(Passage.alone(text), about=about)
 
 
 def missing(claim: str, *texts: str) -> list[tuple[str, str]]:
-    found = missing_atoms(claim, [passage(text) for text in texts])
+    found = unstated_atoms(claim, [passage(text) for text in texts])
     assert all(part.span.of(claim) == part.words and not part.supported for part in found)
     return [(part.kind, part.words) for part in found]
 
@@ -133,8 +130,7 @@ def test_only_what_no_passage_states_is_missing() -> None:
 
 
 def test_what_is_known_of_the_page_counts_as_stated() -> None:
-    found = missing_atoms("It was sold by Holm in 1911.", [passage("Sold.", "By Holm · 1911")])
-    assert found == []
+    assert not unstated_atoms("It was sold by Holm in 1911.", [passage("Sold.", "By Holm · 1911")])
 
 
 @each_row("judgement/findings/quotations_are_compared_word_for_word")
@@ -157,16 +153,16 @@ def test_names_and_quotations_are_not_sought_across_languages(
     claim: str, language: str, missing: list[str]
 ) -> None:
     text = "“That was all for today,” said the mayor of the town. The line was 1,230 m long."
-    found = missing_atoms(claim, [passage(text)], language)
+    found = unstated_atoms(claim, [passage(text)], language)
     assert sorted(part.words for part in found) == missing
 
 
 @given(st.text(max_size=120), st.text(max_size=120))
-def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
-    found = missing_atoms(claim, [passage(source)])
+def test_unstated_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) -> None:
+    found = unstated_atoms(claim, [passage(source)])
     assert [part.span for part in found] == sorted(part.span for part in found)
     assert all(part.span.of(claim) == part.words for part in found)
-    assert missing_atoms(claim, [passage(claim)]) == []
+    assert unstated_atoms(claim, [passage(claim)]) == []
 
 
 @pytest.mark.parametrize(
@@ -176,13 +172,13 @@ def test_hostile_claims_take_linear_time(unit: str) -> None:
     claim = (unit * 30_000)[:30_000]
     started = time.process_time()
     atoms(claim)
-    missing_atoms(claim, [passage("Nothing of it.")])
+    unstated_atoms(claim, [passage("Nothing of it.")])
     assert time.process_time() - started < 20  # 1; quadratic: minutes
 
 
 def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:
-    text = "The ferry calls at Gram under the cliff."
-    read = Evidence(Passage("d", "", "", text, Span(0, len(text))), 0.1, 0.0, 0.9, -2.0)
+    passage = Passage.alone("The ferry calls at Gram under the cliff.")
+    read = replace(evidence(-2.0), passage=passage)
     for start, end, words, is_missing in (
         (30, 34, "Gram", False),
         (30, 35, "Varde", True),
@@ -196,8 +192,7 @@ def test_what_only_stands_far_from_the_quote_is_named() -> None:
     text = "Holm led the mill. It had 90 looms. Rain fell. The mill burnt in 1911. It was rebuilt."
     claim = Claim("", "Holm led the mill of 90 looms until it burnt in 1911 and again in 1950.")
     quoted = Span(0, len("Holm led the mill."))
-    passage = Passage("d", "", "", text, Span(0, len(text)))
-    found = Evidence(passage, 0.9, 0.0, 0.1, 2.0, quoted)
+    found = replace(evidence(2.0), passage=Passage.alone(text), quote=quoted)
     assert beyond_quote(claim, found) == ("1911",)
     assert beyond_quote(claim, replace(found, quote=None)) == ()
     own = replace(claim, own=Span(0, claim.text.index(" until")))

@@ -151,26 +151,24 @@ def covered(claim: str, *sentences: str, language: str | None = None) -> tuple[D
     return document, text
 
 
-def test_sentences_that_stand_far_apart_are_read_together() -> None:
-    opened, drew = "The bridge was opened in 1911.", "Ingrid Holm drew all the plans herself."
-    _, text = covered(CLAIM.text, drew, *FILLER, opened, *FILLER)
-    assert opened in text.text
-    assert drew in text.text
+DREW, OPENED = "Ingrid Holm drew all the plans herself.", "The bridge was opened in 1911."
+SAME = [f"The bridge was opened in 1911, says report {n} of the {'old ' * 15}." for n in "abcdefgh"]
+WITH_PRONOUN = "Varde got a second crossing. It was opened by Ingrid Holm in 1911."
 
 
-def test_a_sentence_that_adds_nothing_new_gives_way_to_one_that_does() -> None:
-    same = [
-        f"The bridge was opened in 1911, says report {n} of the {'old ' * 15}." for n in "abcdefgh"
-    ]
-    drew = "Ingrid Holm made the plans."
-    _, text = covered(CLAIM.text, *same, *FILLER, drew)
-    assert drew in text.text
-
-
-def test_the_sentence_before_a_pronoun_comes_along() -> None:
-    named, opened = "Varde got a second crossing.", "It was opened by Ingrid Holm in 1911."
-    _, text = covered(CLAIM.text, *FILLER, named, opened, *FILLER)
-    assert f"{named} {opened}" in text.text
+@pytest.mark.parametrize(
+    ("sentences", "read"),
+    [
+        pytest.param([DREW, *FILLER, OPENED, *FILLER], [DREW, OPENED], id="far apart"),
+        pytest.param([*SAME, *FILLER, DREW], [DREW], id="what adds something new"),
+        pytest.param([*FILLER, WITH_PRONOUN, *FILLER], [WITH_PRONOUN], id="before a pronoun"),
+    ],
+)
+def test_sentences_that_cover_a_claim_are_read_together(
+    sentences: list[str], read: list[str]
+) -> None:
+    _, text = covered(CLAIM.text, *sentences)
+    assert all(sentence in text.text for sentence in read)
 
 
 def test_a_covering_text_is_as_badly_legible_as_its_worst_passage() -> None:
@@ -186,13 +184,8 @@ def test_a_short_page_is_read_whole() -> None:
     assert (text.text, text.pieces) == (document.text, ())
 
 
-def test_a_page_of_one_sentence_is_read_once() -> None:
-    found = cited_passages(Document("d", "", "The bridge opened in 1911."))
-    assert with_covering(CLAIM.text, found) == found
-
-
-@pytest.mark.parametrize("text", ["", "\n", " ".join(FILLER)])
-def test_a_page_that_shares_nothing_has_no_covering_text(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "\n", " ".join(FILLER), "The bridge opened in 1911."])
+def test_a_page_that_shares_nothing_or_is_one_sentence_has_no_covering_text(text: str) -> None:
     found = cited_passages(Document("d", "", text))
     assert with_covering(CLAIM.text, found) == found
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.retrieval.fusion import grouped, without_copies
+from pincite.retrieval.copies import grouped, without_copies
 from pincite.types import Hit, Passage, Span
 
 TEXT = (

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,14 +18,12 @@ from pincite.retrieval.fusion import (
     union,
     weighted_sum,
 )
-from pincite.types import Claim, Hit, Passage, Span
+from pincite.types import Claim, Hit, Passage
 
 
 def hit(name: str, rank: int, text: str | None = None, score: float = 1.0) -> Hit:
-    words = text or name
-    return Hit(
-        Passage(name, f"https://{name}.example/", name, words, Span(0, len(words))), score, rank
-    )
+    passage = replace(Passage.alone(text or name), doc_id=name, url=f"https://{name}.example/")
+    return Hit(passage, score, rank)
 
 
 def run(names: str) -> list[Hit]:

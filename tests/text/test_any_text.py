@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.rows import each_row
 
 import pincite.text
-from pincite.judgement import contradictions, findings
+from pincite.judgement import atoms, contradictions
 from pincite.text import changes, figures, quantities, tables, words
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
-from pincite.types import Document, Passage, Span
+from pincite.types import Claim, Document, Passage, Span
 
 SENTENCES = (
     "The ship sailed on Christmas Eve 1741 with six hundred men and sixty-six horses.",
@@ -112,6 +112,8 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         Sequence[tuple[frozenset[str], str]]: [(frozenset({"2"}), other)],
         Callable[[Span, Span], bool]: lambda left, right: left.end > right.end,
         Callable[[Sentence, Sentence], float]: lambda left, right: 0.5,
+        Claim: Claim.alone(one),
+        Passage: Passage.alone(other),
         Sequence[Passage]: [Passage("d", "", one, other, Span(0, len(other)), one)],
     }
     kinds = [each for each in (typing.get_args(hint) or (hint,)) if each is not NoneType]
@@ -134,8 +136,8 @@ def call(function: Callable[..., Any], one: str, other: str) -> None:
 FUNCTIONS: list[Callable[..., Any]] = [
     *public_functions(),
     contradictions.contradiction,
-    findings.atoms,
-    findings.missing_atoms,
+    atoms.atoms,
+    atoms.unstated_atoms,
 ]
 
 
@@ -188,7 +190,7 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
 )
 def test_huge_values_state_nothing(claim: str, source: str) -> None:
     assert quantities.unstated(claim, source)
-    assert contradictions.contradiction(claim, source) is None
+    assert contradictions.contradiction(Claim.alone(claim), Passage.alone(source)) is None
 
 
 def test_a_span_counts_in_the_text_as_it_was_given() -> None:

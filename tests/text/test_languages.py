@@ -11,7 +11,7 @@ from pincite.text.languages import common, identify, terms
 from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
 from pincite.text.quantities import unstated
 from pincite.text.sentences import n_words
-from pincite.types import Document
+from pincite.types import Claim, Document, Passage
 
 # Two to four sentences in each language, and a claim that the first one states.
 TEXTS = {
@@ -109,7 +109,7 @@ def test_a_line_without_spaces_is_cut() -> None:
 
 @each_row("text/languages/rules_for_english_words_are_silent_elsewhere")
 def test_rules_for_english_words_are_silent_elsewhere(claim: str, source: str) -> None:
-    assert contradiction(claim, source) is None
+    assert contradiction(Claim.alone(claim), Passage.alone(source)) is None
     assert antonyms.contrasts(claim, source) == []
     if identify(claim) != "en":
         assert len(clauses.clauses(claim)) == 1

@@ -6,6 +6,7 @@ from support.rows import each_row
 from pincite.judgement.contradictions import contradiction
 from pincite.text.paraphrase import verifier_input
 from pincite.text.tables import keep_named_rows, look_up, mark_cells, rows_of, unstated
+from pincite.types import Claim, Passage
 
 SHIPS = """Ships of the line
 Ship: Aldra; Built: 1987; Passengers: 1,150; Cars: 260
@@ -100,7 +101,7 @@ def test_what_does_not_follow_is_not_written(claim: str) -> None:
 @each_row("text/tables/a_cell_contradicts_in_its_row_and_column")
 def test_a_cell_contradicts_in_its_row_and_column(claim: str, source: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
-    found = contradiction(claim, text, page=text)
+    found = contradiction(Claim.alone(claim), Passage.alone(text), text)
     assert found is not None
     assert found.source == source
 
@@ -108,4 +109,4 @@ def test_a_cell_contradicts_in_its_row_and_column(claim: str, source: str) -> No
 @each_row("text/tables/other_claims_are_not_contradicted")
 def test_other_claims_are_not_contradicted(claim: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
-    assert contradiction(claim, text, page=text) is None
+    assert contradiction(Claim.alone(claim), Passage.alone(text), text) is None

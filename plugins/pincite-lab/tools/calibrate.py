@@ -208,10 +208,7 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
     """(n_pairs, n_features) for every passage of every row, and the row that each belongs to."""
     pairs, owner = all_pairs(rows)
     print(f"{len(rows)} rows, {len(pairs)} pairs", flush=True)
-    seen = [
-        contradiction(claim.text, passage.text, passage.about, language=claim.language)
-        for claim, passage in pairs
-    ]
+    seen = [contradiction(claim, passage) for claim, passage in pairs]
     return weights.features(pairs, verifier.log_odds(pairs), seen), owner
 
 

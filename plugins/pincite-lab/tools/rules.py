@@ -61,10 +61,9 @@ def fired(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     title = (row.get("meta") or {}).get("title") or ""
     claim, document = Claim(row["id"], row["claim"], title), Document("", title, row["evidence"])
     for passage in cited_passages(document):
-        about, page = passage.about, document.text
-        for rule, witness in contradictions(claim.text, passage.text, about, page):
+        for rule, witness in contradictions(claim, passage, document.text):
             yield f"contradicts: {rule}", f"{witness.source} · {witness.claim}"
-        if limit := weaker(claim.text, passage.text, about, page, None, passage.voice):
+        if limit := weaker(claim, passage):
             yield "limits: force", limit.source
         if given := value_of_another(claim.text, passage.text):
             yield "limits: owner", f"{given.source} · {given.claim}"

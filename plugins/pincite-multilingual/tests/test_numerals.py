@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
+from pincite.judgement.atoms import unstated_atoms
 from pincite.judgement.contradictions import contradiction
-from pincite.judgement.findings import missing_atoms
 from pincite.text import quantities, words
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
-from pincite.types import Passage, Span
+from pincite.types import Claim, Passage, Span
 from pincite_multilingual.numerals import LANGUAGES, in_english
 
 EUROPEAN = sorted(LANGUAGES - {"ja", "zh"})
@@ -71,8 +71,8 @@ def test_spans_are_those_of_the_original() -> None:
 
 
 def test_another_value_in_the_same_language_contradicts() -> None:
-    source = "El puente largo abrió al tráfico en 1913."
-    found = contradiction("El puente largo abrió al tráfico en 1911.", source)
+    claim = Claim.alone("El puente largo abrió al tráfico en 1911.")
+    found = contradiction(claim, Passage.alone("El puente largo abrió al tráfico en 1913."))
     assert found
     assert (found.claim, found.source) == ("1911", "1913")
 
@@ -130,5 +130,5 @@ def test_figures_are_shared_across_languages(claim: str, sentence: str) -> None:
 
 def test_a_value_of_another_language_is_missing_where_its_source_has_none() -> None:
     passage = Passage("d1", "https://varde.example/", "Line", "It was 1,230 m long.", Span(0, 20))
-    found = missing_atoms("Die Bahn fuhr 1.240 m bergauf.", [passage], "de")
+    found = unstated_atoms("Die Bahn fuhr 1.240 m bergauf.", [passage], "de")
     assert [part.words for part in found] == ["1.240 m"]

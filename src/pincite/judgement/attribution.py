@@ -25,7 +25,7 @@ from pincite.text.words import IRREGULAR
 from pincite.types import Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
-_SHARE = 0.75  # of the claim's content words that must be said of another person
+_UNSAID = 0.25  # the most of the claim's content words that need not be said of the other person
 _SHOWN = 80  # characters of a sentence in a message
 _RELATED = 0.5  # the most that a sentence may lack of the claim's content words
 _NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
@@ -83,10 +83,9 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
         agent, patient = (_P["the"].sub("", claim[name]) for name in ("one", "two"))
         if claim["by"]:
             agent, patient = patient, agent
-        verb = IRREGULAR.get(claim["verb"], (claim["verb"],) * 2)[1][:_VERB_STEM]
-        is_verb = syntax.may_be_finite(claim["verb"], "it", "the") or _P["compares"].match(
-            claim["verb"]
-        )
+        word = claim["verb"]
+        verb = IRREGULAR.get(word, (word, word))[1][:_VERB_STEM]
+        is_verb = syntax.may_be_finite(word, "it", "the") or _P["compares"].match(word)
         if agent == patient or verb in _MUTUAL or not is_verb:
             continue
         reverse = re.search(_in_roles(patient, verb, agent, "[^.,;]{0,60}"), sentence)
@@ -97,60 +96,64 @@ def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
     return None
 
 
-def said_by_another(claim: str, passage: Passage) -> Witness | None:
-    """Return what another says than whom a claim names, who speaks too; or what is only asked."""
-    page, (name, content) = passage.page or passage.text, _ascribed(claim)
-    if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
-        return None
-    wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
-    spoken = [(len(wanted & _keys(each.words)), each) for each in _spoken(page)]
-    inside = [pair for pair in spoken if pair[1].words in passage.text]
-    most, nearest = max(inside, key=itemgetter(0), default=(0, None))
-    if nearest is None or most < max(1, _RELATED * len(wanted)):
-        return None
-    alike = [each for shared, each in spoken if shared >= most]
-    words, place = nearest.words[:_SHOWN], passage.text.find(nearest.words)
-    span = Span(place, place + len(nearest.words))
-    if all(each.asks for each in alike):
-        return Witness(WitnessKind.WEAKER, "", words, span)
-    if not name or any(not each.speaker or names.is_in(name, each.speaker) for each in alike):
-        return None
-    if not any(names.is_in(name, each.speaker) for _, each in spoken):
-        return None
-    return Witness(WitnessKind.SPEAKER, name, words, span, nearest.speaker)
+def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
+    """Return a pattern of one doing it to the other, or of this done by the first."""
+    # Of a name the last word; of another phrase all words.
+    agent, patient = (
+        rf"{re.escape(name.rpartition(' ')[2] if name[0].isupper() else name)}\b(?!['’]s)"
+        for name in (agent, patient)
+    )
+    active = rf"{agent}{gap}\b{verb}(?!\w* by ){gap}\b{patient}"
+    return rf"\b(?:{active}|{patient}{gap}\b{verb}\w* by {gap}\b{agent})"
 
 
-def value_of_another(claim: str, passage: str) -> Witness | None:
-    """Find a value of the claim that a passage gives for another year, person or part.
-
-    >>> value_of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
-    '43 in 2021'
-    """
-    if not (is_english(claim) and is_english(passage)):
-        return None
-    if witness := _of_two_years(claim, passage):
-        return witness
-    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
-    text = with_series_apart(passage)
-    spans = [s for s in wording.sentences_of(text) if not tables.cells_of(s.of(text))]
-    with_next = zip(spans, [*spans[1:], *spans[-1:]], strict=True)
-    for value, (first, last) in product(claimed, list(with_next)):
-        same = [v for v in claimed if v.measure == value.measure]
-        wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
-        pieces = _pieces(
-            text, Span(first.start, last.end), value.measure, _noun_after(claim, value)
-        )
-        places = [n for n, piece in enumerate(pieces) if quantities.states(piece.value, value)]
-        if len(places) != 1:
-            continue
-        own = pieces[places[0]].span
-        for rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
-            differs = all(quantities.conflict(rival.value, v) for v in same)
-            if differs and _is_given_for(wanted, own, rival.span, text):
-                source = own.of(text).strip(" ,;.")
-                place = first if text == passage else None
-                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
+def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None:
+    """Find the claim's words where "the canal" is another than the claim's, or may be."""
+    name = subject_name(text)
+    predicate = text.partition(name)[2] if name else ""
+    for span, sentence, others in referents_in(passage.text, page) if predicate else ():
+        words = sentence.of(passage.text)
+        if span.start == sentence.start and wording.missing_words(predicate, words) <= _UNSAID:
+            is_same = "" in others or not _differ(name, others[0])
+            if is_same or _is_stated_of(name, predicate, page):
+                return None
+            kind = WitnessKind.UNCLEAR if len(others) > 1 else WitnessKind.NAMESAKE
+            return Witness(kind, name, span.of(passage.text), sentence, others[0])
     return None
+
+
+def _is_stated_of(name: str, predicate: str, page: str) -> bool:
+    # Behind a colon, the name does not open a sentence, where any word may be no name.
+    sentences = (span.of(page) for span in wording.sentences_of(page))
+    near = (s for s in sentences if wording.missing_words(predicate, s) <= _UNSAID)
+    return any(not names.missing(f": {name}", s) for s in near)
+
+
+def _differ(name: str, other_name: str) -> bool:
+    """Whether each of two names has words that the other lacks: "Nils Berg", "Tore Berg"."""
+    words, others = ({*" ".join(re.findall(NAME, n)).split()} for n in (name, other_name))
+    missing = names.missing(f": {name}", other_name)
+    return bool(words - others and others - words and missing)
+
+
+def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | None:
+    """Find another person's name where the claim has the article's "he" or "she"."""
+    subject = re.sub(r"\s*\([^()]*\)\Z", "", claim.about or claim.title)
+    span = wording.quoted_sentence(claim.text, passage.text)
+    if not subject or span is None or not _P["of_a_person"].search(claim.text):
+        return None
+    sentence = span.of(passage.text)
+    other = subject_name(sentence)
+    known = "\n".join((claim.text, claim.before, *claim.section))
+    if (
+        wording.missing_words(claim.text, sentence) > _UNSAID
+        or n_words(sentence) > _LONGEST
+        or " " not in other
+        or names.is_in(other, known)
+        or names.is_in(subject, "\n".join((passage.about, passage.title, page, claim.text)))
+    ):
+        return None
+    return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
 
 
 def subject_name(sentence: str) -> str:
@@ -159,6 +162,31 @@ def subject_name(sentence: str) -> str:
     end = parsed.tokens[parsed.verbs[0].start].start if parsed.verbs else len(sentence)
     name = _P["person_name"].search(sentence[:end])
     return name[0] if name else ""
+
+
+# ── Who speaks ────────────────────────────────────────────────────────────────────────────────────
+
+
+def said_by_another(claim: str, passage: Passage) -> Witness | None:
+    """Return what another says than whom a claim names, who speaks too; or what is only asked."""
+    page, (name, content) = passage.page or passage.text, _ascribed(claim)
+    if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
+        return None
+    wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
+    spoken = [(len(wanted & _keys(one.words)), one) for one in _spoken(page)]
+    inside = [pair for pair in spoken if pair[1].words in passage.text]
+    most, nearest = max(inside, key=itemgetter(0), default=(0, None))
+    if nearest is None or most < max(1, _RELATED * len(wanted)):
+        return None
+    alike = [one for n_shared, one in spoken if n_shared >= most]
+    words, place = nearest.words[:_SHOWN], passage.text.find(nearest.words)
+    span = Span(place, place + len(nearest.words))
+    if all(one.asks for one in alike):
+        return Witness(WitnessKind.WEAKER, "", words, span)
+    is_by_other = all(one.speaker and not names.is_in(name, one.speaker) for one in alike)
+    if not (name and is_by_other and any(names.is_in(name, one.speaker) for _, one in spoken)):
+        return None
+    return Witness(WitnessKind.SPEAKER, name, words, span, nearest.speaker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,20 +205,6 @@ class _Spoken:
     words: str
     speaker: str
     asks: bool = False
-
-
-def ascribes(text: str) -> bool:
-    """Whether a text says what someone says, thinks or calls something."""
-    return bool(_P["ascribes"].search(text))
-
-
-def sayers(text: str) -> list[str]:
-    """Return the names beside a verb of speech, in order.
-
-    >>> sayers("Prof. Holm, the mayor, also said so"), sayers("“No,” said Ada Holm.")
-    (['Prof. Holm'], ['Ada Holm'])
-    """
-    return [match["before"] or match["behind"] for match in _P["sayer"].finditer(text)]
 
 
 @lru_cache(maxsize=16)
@@ -213,21 +227,14 @@ def turns(text: str) -> tuple[Turn, ...]:
         speakers = {*n_turns} if len(lines) == len(labelled) else set()
     if len(speakers) < 2:
         return ()
-    answers = [*(match["words"] for match in labelled[1:]), ""]
-    return tuple(
-        Turn(
-            match.start(),
-            _as_name(match["who"]),
-            2 * n_questions[match["who"]] > n_turns[match["who"]]
-            and not _P["agrees"].match(answer),
-        )
-        for match, answer in zip(labelled, answers, strict=True)
-        if match["who"] in speakers
-    )
-
-
-def _as_name(label: str) -> str:
-    return label.title() if len(label) >= _SHORTEST_SHOUTED and label.isupper() else label
+    found = list[Turn]()
+    for match, answer in zip(labelled, [*(m["words"] for m in labelled[1:]), ""], strict=True):
+        who = match["who"]
+        asks = 2 * n_questions[who] > n_turns[who] and not _P["agrees"].match(answer)
+        is_shouted = len(who) >= _SHORTEST_SHOUTED and who.isupper()
+        if who in speakers:
+            found.append(Turn(match.start(), who.title() if is_shouted else who, asks))
+    return tuple(found)
 
 
 @lru_cache(maxsize=16)
@@ -254,71 +261,53 @@ def _ascribed(claim: str) -> tuple[str, str]:
     return "", claim
 
 
-def _in_roles(agent: str, verb: str, patient: str, gap: str) -> str:
-    """Return a pattern of one doing it to the other, or of this done by the first."""
-    # Of a name the last word; of another phrase all words.
-    agent, patient = (
-        rf"{re.escape(name.rpartition(' ')[2] if name[0].isupper() else name)}\b(?!['’]s)"
-        for name in (agent, patient)
-    )
-    active = rf"{agent}{gap}\b{verb}(?!\w* by ){gap}\b{patient}"
-    return rf"\b(?:{active}|{patient}{gap}\b{verb}\w* by {gap}\b{agent})"
+def ascribes(text: str) -> bool:
+    """Whether a text says what someone says, thinks or calls something."""
+    return bool(_P["ascribes"].search(text))
 
 
-def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None:
-    """Find the claim's words where "the canal" is another than the claim's, or may be."""
-    name = subject_name(text)
-    predicate = text.partition(name)[2] if name else ""
-    for span, sentence, others in referents_in(passage.text, page) if predicate else ():
-        words = sentence.of(passage.text)
-        if span.start == sentence.start and wording.missing_words(predicate, words) <= 1 - _SHARE:
-            is_same = "" in others or not _differ(name, others[0])
-            if is_same or _is_stated_of(name, predicate, page):
-                return None
-            kind = WitnessKind.UNCLEAR if len(others) > 1 else WitnessKind.NAMESAKE
-            return Witness(kind, name, span.of(passage.text), sentence, others[0])
+def sayers(text: str) -> list[str]:
+    """Return the names beside a verb of speech, in order.
+
+    >>> sayers("Prof. Holm, the mayor, also said so"), sayers("“No,” said Ada Holm.")
+    (['Prof. Holm'], ['Ada Holm'])
+    """
+    return [match["before"] or match["behind"] for match in _P["sayer"].finditer(text)]
+
+
+# ── Values given for another ──────────────────────────────────────────────────────────────────────
+
+
+def value_of_another(claim: str, passage: str) -> Witness | None:
+    """Find a value of the claim that a passage gives for another year, person or part.
+
+    >>> value_of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
+    '43 in 2021'
+    """
+    if not (is_english(claim) and is_english(passage)):
+        return None
+    if witness := _of_two_years(claim, passage):
+        return witness
+    claimed = sorted((v for v in values(claim) if not v.weak), key=lambda v: v.measure == "date")
+    text = with_series_apart(passage)
+    spans = [s for s in wording.sentences_of(text) if not tables.cells_of(s.of(text))]
+    with_next = zip(spans, [*spans[1:], *spans[-1:]], strict=True)
+    for value, (first, last) in product(claimed, list(with_next)):
+        same = [v for v in claimed if v.measure == value.measure]
+        wanted = _keys(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+        window, noun = Span(first.start, last.end), _noun_after(claim, value)
+        pieces = _pieces(text, window, value.measure, noun)
+        places = [n for n, (_, stated) in enumerate(pieces) if quantities.states(stated, value)]
+        if len(places) != 1:
+            continue
+        own, _ = pieces[places[0]]
+        for span, rival in pieces[max(0, places[0] - 1) : places[0] + 2]:
+            differs = all(quantities.conflict(rival, v) for v in same)
+            if differs and _is_given_for(wanted, own, span, text):
+                source = own.of(text).strip(" ,;.")
+                place = first if text == passage else None
+                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
     return None
-
-
-def _is_stated_of(name: str, predicate: str, page: str) -> bool:
-    sentences = (span.of(page) for span in wording.sentences_of(page))
-    near = (s for s in sentences if wording.missing_words(predicate, s) <= 1 - _SHARE)
-    return any(not names.missing(f": {name}", s) for s in near)
-
-
-def _differ(name: str, other_name: str) -> bool:
-    """Whether each of two names has words that the other lacks: "Nils Berg", "Tore Berg"."""
-    words, others = ({*" ".join(re.findall(NAME, n)).split()} for n in (name, other_name))
-    missing = names.missing(f": {name}", other_name)
-    return bool(words - others and others - words and missing)
-
-
-def _of_other_person(claim: Claim, passage: Passage, page: str) -> Witness | None:
-    """Find another person's name where the claim has the article's "he" or "she"."""
-    subject = re.sub(r"\s*\([^()]*\)\Z", "", claim.about or claim.title)
-    span = wording.quoted_sentence(claim.text, passage.text)
-    if not subject or span is None or not _P["of_a_person"].search(claim.text):
-        return None
-    sentence = span.of(passage.text)
-    other = subject_name(sentence)
-    known = "\n".join((claim.text, claim.before, *claim.section))
-    if (
-        wording.missing_words(claim.text, sentence) > 1 - _SHARE
-        or n_words(sentence) > _LONGEST
-        or " " not in other
-        or names.is_in(other, known)
-        or names.is_in(subject, "\n".join((passage.about, passage.title, page, claim.text)))
-    ):
-        return None
-    return Witness(WitnessKind.NAMESAKE, subject, sentence=span, other=other)
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part of a text with one value of a measure."""
-
-    span: Span
-    value: Value
 
 
 def _keys(text: str) -> frozenset[str]:
@@ -331,7 +320,7 @@ def _noun_after(text: str, value: Value) -> str:
     return "" if noun is None or noun[1] in syntax.PARTICLES else wording.stem(noun[1])
 
 
-def _pieces(text: str, window: Span, measure: str, noun: str) -> list[_Piece]:
+def _pieces(text: str, window: Span, measure: str, noun: str) -> list[tuple[Span, Value]]:
     """Cut a part of a text into pieces with one value of a measure; none if that is uncertain."""
     part = window.of(text)
     same = [
@@ -346,7 +335,7 @@ def _pieces(text: str, window: Span, measure: str, noun: str) -> list[_Piece]:
     spans = [Span(a, b).moved(window.start) for a, b in pairwise([*cuts, len(part)]) if a < b]
     if len(spans) != len(same) or any(value.between for value in same):
         return []
-    return list(map(_Piece, spans, same))
+    return list(zip(spans, same, strict=True))
 
 
 def _of_two_years(claim: str, passage: str) -> Witness | None:

@@ -7,17 +7,17 @@ names, and states them of the same time. What a negation denies is found here to
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from pincite.text import names, patterns, quantities, tables
 from pincite.text.context import referents
-from pincite.text.dates import Day
 from pincite.text.figures import MONTHS
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
 from pincite.text.words import WORD, is_heading, roots, sentences_of
 from pincite.text.words import names as names_in
-from pincite.types import Span
+from pincite.types import Passage, Span
 
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or make several statements
 _LEAST_SHARED = 2  # content words besides those that differ
@@ -37,24 +37,32 @@ class ClaimClause:
     covered: str  # the words of the claim that the source is cited for
 
 
+class Assertion(NamedTuple):
+    """A sentence that asserts something, and where it stands in its passage."""
+
+    span: Span
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class SourceText:
     """A passage, the sentences of it that assert something, and what is known around it."""
 
     passage: str
-    sentences: Sequence[Span]
+    sentences: Sequence[Assertion]
     subjects: Mapping[str, str]  # what "It" at the start of a sentence stands for
     about: str  # title and date of the page
     page: str  # the whole page, after `about`
     language: str  # of the passage and the claim
 
     @classmethod
-    def of(cls, passage: str, about: str, page: str, language: str) -> "SourceText":
+    def of(cls, passage: Passage, page: str, language: str) -> "SourceText":
         """Read a passage. `page` may be empty: then only the passage is known of it."""
-        known = referents(passage) if language == "en" else ()
-        subjects = {referent.sentence.of(passage): referent.names[0] for referent in known}
-        page = f"{about}\n{page or passage}"
-        return cls(passage, _assertions(passage), subjects, about, page, language)
+        text, about = passage.text, passage.about
+        known = referents(text) if language == "en" else ()
+        subjects = {referent.sentence.of(text): referent.names[0] for referent in known}
+        page = f"{about}\n{page or text}"
+        return cls(text, _assertions(text), subjects, about, page, language)
 
     def with_context(self, sentence: str) -> str:
         """Return a sentence below the page's title and what its pronoun stands for."""
@@ -62,16 +70,16 @@ class SourceText:
 
 
 @lru_cache(maxsize=2048)
-def _assertions(passage: str) -> tuple[Span, ...]:
+def _assertions(passage: str) -> list[Assertion]:
     """Return the sentences that assert something: no headings, questions or overlong text."""
-    return tuple(
-        span
-        for span in sentences_of(passage)
-        if not is_heading(passage, span)
-        and not tables.cells_of(span.of(passage))
-        and n_words(span.of(passage)) <= _LONGEST
-        and not _P["asks"].search(span.of(passage))
-    )
+    return [
+        sentence
+        for sentence in (Assertion(span, span.of(passage)) for span in sentences_of(passage))
+        if not is_heading(passage, sentence.span)
+        and not tables.cells_of(sentence.text)
+        and n_words(sentence.text) <= _LONGEST
+        and not _P["asks"].search(sentence.text)
+    ]
 
 
 def is_on_topic(rest: str, sentence: str, source: SourceText, share: float) -> bool:
@@ -93,20 +101,20 @@ def is_on_topic(rest: str, sentence: str, source: SourceText, share: float) -> b
 
 def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     """Whether a sentence is about the same times as a clause: none differs or is missing."""
-    other_months = set(_P["in_month"].findall(clause)) - set(_P["in_month"].findall(sentence))
-    absent = quantities.unstated(clause, f"{source.about}\n{sentence}")
-    if other_months or any(value.dates for value in absent):
+    if not set(_P["in_month"].findall(clause)) <= set(_P["in_month"].findall(sentence)):
         return False
-    if is_of_another_time(clause, sentence) or has_other_baseline(clause, sentence):
+    unstated = quantities.unstated(clause, f"{source.about}\n{sentence}")
+    if any(value.dates for value in unstated) or is_of_another_time(clause, sentence):
         return False
-    directions = _directions(sentence)
-    own = _directions(clause)
-    return all(directions.get(dates, word) == word for dates, word in own.items())
+    directions = {value.dates: direction(value, sentence) for value in dated(sentence)}
+    own = {value.dates: direction(value, clause) for value in dated(clause)}
+    is_same = all(directions.get(dates, word) == word for dates, word in own.items())
+    return is_same and not has_other_baseline(clause, sentence)
 
 
 def is_of_another_time(claim: str, sentence: str) -> bool:
     """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
-    own, others = _dated(claim), _dated(sentence)
+    own, others = dated(claim), dated(sentence)
     differ = all(quantities.conflict(other, value) for value in own for other in others)
     return bool(own and others) and differ
 
@@ -116,8 +124,8 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
 
     The year before is the one that a claim about a year means.
     """
-    own, baselines = _dated(claim), list[Value]()
-    for value in _dated(sentence):
+    own, baselines = dated(claim), list[Value]()
+    for value in dated(sentence):
         start = max(0, value.span.start - _BASELINE_CHARS)
         if _P["baseline"].search(sentence, start, value.span.start):
             baselines.append(value)
@@ -129,18 +137,13 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
 
 def direction(value: Value, text: str) -> str:
     """Return the word before a value that sets its role: "until 1971", "by eight", "to eleven"."""
-    match = _P["direction"].search(
-        text, max(0, value.span.start - _DIRECTION_CHARS), value.span.start
-    )
+    start, end = max(0, value.span.start - _DIRECTION_CHARS), value.span.start
+    match = _P["direction"].search(text, start, end)
     return match[1] if match else ""
 
 
-def _directions(text: str) -> dict[tuple[Day, ...], str]:
-    """Return the direction of each date of a text."""
-    return {value.dates: direction(value, text) for value in _dated(text)}
-
-
-def _dated(text: str) -> list[Value]:
+def dated(text: str) -> list[Value]:
+    """Return the dates of a text."""
     return [value for value in values_of(text) if value.dates]
 
 

@@ -9,6 +9,7 @@ what the one it is about publishes, and what is ascribed to a speaker, does not 
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -188,18 +189,14 @@ def combine(
         count_copies: every passage counts, as in EvidenceSeeker, even several of one text, and one
             alone may confirm strongly.
     """
-    texts: dict[int, list[float]] = {}
+    texts = defaultdict[int, list[float]](list)
     for n, item in enumerate(items):
         if item.doc is not None:
-            texts.setdefault(n if count_copies else item.text_id, []).append(item.doc)
+            texts[n if count_copies else item.text_id].append(item.doc)
     votes = {text_id: _vote(docs, threshold) for text_id, docs in texts.items()}
-    speaking = [
-        votes[text_id]
-        for text_id, docs in texts.items()
-        if any(abs(doc) > threshold for doc in docs)
-    ]
-    failures = [item.outcome for item in items if isinstance(item.outcome, Failed)]
-    n_failed = sum(why.step not in _NO_EVIDENCE for why in failures)
+    speaking = [vote for text, vote in votes.items() if max(map(abs, texts[text])) > threshold]
+    failures = [item.outcome.step for item in items if isinstance(item.outcome, Failed)]
+    n_failed = sum(step not in _NO_EVIDENCE for step in failures)
     n_silent = len(texts) - len(speaking)
     if not speaking:
         # A failed passage may have been evidence: "no evidence" would be a guess.
@@ -208,10 +205,11 @@ def combine(
     doc = round(sum(speaking) / len(speaking), _DECIMALS)
     outcome = level(doc)
     if outcome in (_LEVELS[0], _LEVELS[-1]) and not count_copies:
-        firm = [item for item in items if item.source.independent]
-        own = [votes.get(text_id, 0.0) for text_id in {item.text_id for item in firm}]
-        n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in own)
-        if n_strong < 2 and not any(_is_verbatim(reading, item, threshold) for item in firm):
+        independent = [item for item in items if item.source.independent]
+        of_texts = [votes.get(text_id, 0.0) for text_id in {item.text_id for item in independent}]
+        n_strong = sum(vote * doc > 0 and abs(vote) > STRONG for vote in of_texts)
+        is_verbatim = any(_is_verbatim(reading, item, threshold) for item in independent)
+        if n_strong < 2 and not is_verbatim:
             outcome = Outcome.CONFIRMATION if doc > 0 else Outcome.DISCONFIRMATION
     return Weight(
         outcome=outcome,
@@ -220,7 +218,7 @@ def combine(
         variance=sum((vote - doc) ** 2 for vote in speaking) / len(speaking),
         n_silent=n_silent,
         n_failed=n_failed,
-        contradictions=tuple(_contradictions([item.doc for item in items], doc)),
+        contradictions=_contradictions([item.doc for item in items], doc),
     )
 
 
@@ -243,12 +241,12 @@ def _vote(docs: Sequence[float], threshold: float) -> float:
     return round(min(0.0, together) if against < -threshold else together, _DECIMALS)
 
 
-def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
+def _contradictions(degrees: Sequence[float | None], doc: float) -> tuple[int, ...]:
     """Return the indices of strong contradictions of the mean; if it is balanced, on both sides."""
-    strong = [(n, d) for n, d in enumerate(degrees) if d is not None and abs(d) > STRONG]
+    strong = {n: d > 0 for n, d in enumerate(degrees) if d is not None and abs(d) > STRONG}
     if abs(doc) > WEAK:
-        return [n for n, d in strong if (d > 0) != (doc > 0)]
-    return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
+        return tuple(n for n, is_for in strong.items() if is_for != (doc > 0))
+    return tuple(strong) if len({*strong.values()}) == 2 else ()
 
 
 def side(doc: float | None, threshold: float = LEAST_DEGREE) -> Side:

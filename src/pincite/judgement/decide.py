@@ -208,11 +208,8 @@ def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> boo
     """Whether a contradiction counts: by the network alone, if no passage is near support."""
     if all(witness.kind is not WitnessKind.NETWORK for witness in evidence.witnesses):
         return True
-    for one in of_page:
-        network = one.readout.network if one.readout else None
-        if (one.score if network is None else network) >= COUNTS_BELOW:
-            return False
-    return True
+    networks = [(one.readout.network if one.readout else None, one.score) for one in of_page]
+    return all((score if odds is None else odds) < COUNTS_BELOW for odds, score in networks)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:

@@ -1,8 +1,9 @@
-"""The verdict on a citation and on a claim: its label, and the parts of the claim that are missing.
+"""The verdict on a citation and on a claim: its label, and the parts of the claim to name.
 
-Parts are clauses, which the verifier judges, and atoms (figures, names and quotations), which a
-rule looks for in the source: a model may overlook one wrong year in a long sentence, a rule does
-not. A finding keeps all that its verdict follows from, so that it can be decided again at another
+Parts are clauses, which the verifier judges, and atoms, which a rule looks for in the source: a
+model may overlook one wrong year in a long sentence, a rule does not. What a source does not state,
+or contradicts, it is `lacking`; which of these a reader is told under a label are `missing`. A
+finding keeps all that its verdict follows from, so that it can be decided again at another
 threshold, be ranked among the others, and say what it rests on.
 """
 
@@ -10,90 +11,30 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import NamedTuple
 
 from pincite.judgement import decide
-from pincite.text import names, patterns, tables
-from pincite.text.languages import common
-from pincite.text.quantities import values as values_of
-from pincite.text.sentences import joined
-from pincite.text.words import WORD, content_words, missing_words, sentences_of
-from pincite.text.words import names as names_in
+from pincite.judgement.atoms import atoms, beyond_quote, is_within, unstated_atoms
+from pincite.text.words import content_words, missing_words
 from pincite.types import (
     Basis,
     CitationResult,
-    Claim,
     Effect,
     Evidence,
     Finding,
     Label,
     Part,
-    PartKind,
-    Passage,
     Span,
     Unchecked,
     Verifiability,
     WitnessKind,
 )
 
-QUOTED_WORDS = 3  # a quotation with fewer words is a title or a term
 _LIST_ITEM = 2  # words of a clause that may be an item of a list
-# The sentence splitter takes seconds on hostile lines much longer than any claim.
-_MAX_CHARS_FOR_NAMES = 5_000
-_P = patterns(__file__, "findings")
 # Share of a claim's words that a quote lacks which seems to verify it.
 FEW_MISSING = 0.25
 # Shares of failing citations for which to show advice, from careful to doubtful articles. An
 # article's share is not known in advance, so readers pick what fits.
 BASE_RATES = (0.02, 0.05, 0.20)
-
-
-def atoms(claim: str) -> list[Part]:
-    """Return the claim's figures, name words and quotations, in order, as not yet supported."""
-    parts = [_atom("figure", value.span, claim) for value in values_of(claim) if not value.weak]
-    known = set(names_in(claim)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
-    for match in WORD.finditer(claim):
-        word = match[0].removesuffix("'s").removesuffix("’s")
-        if word in known:
-            parts.append(_atom("name", Span(match.start(), match.start() + len(word)), claim))
-    for match in _P["quotation"].finditer(claim):
-        span = Span(*match.span(match.lastindex or 0))
-        if len(span.of(claim).split()) >= QUOTED_WORDS:
-            parts.append(_atom("quotation", span, claim))
-    return _in_order(parts)
-
-
-def missing_atoms(claim: str, passages: Sequence[Passage], language: str = "") -> list[Part]:
-    """Return the atoms that no passage states, in order, with like neighbours merged.
-
-    Names and figures match in any of their forms, quotations word for word except for case, white
-    space and punctuation, in one language only. A name within a missing quotation is not repeated.
-    Without passages, nothing is called missing. `language`: the claim's, if its words do not tell.
-    """
-    if not passages:
-        return []
-    source = "\n".join(dict.fromkeys(f"{passage.about}\n{passage.text}" for passage in passages))
-    unstated = {value.span for value in tables.unstated(claim, source, (language, None))}
-    is_short = len(claim) <= _MAX_CHARS_FOR_NAMES
-    unnamed = set(names.missing(claim, source, language)) if is_short else set()
-    compares_words = bool(common(claim, source, language))
-
-    def is_missing(atom: Part) -> bool:
-        if atom.kind == "figure":
-            return atom.span in unstated
-        if atom.kind == "name":
-            return atom.words in unnamed
-        return compares_words and not any(_has_quotation(p.text, atom.words) for p in passages)
-
-    missing = [atom for atom in atoms(claim) if is_missing(atom)]
-    figures = _merge_neighbours(missing, "figure", claim)
-    quotations = [part for part in missing if part.kind == "quotation"]
-    unquoted = [
-        part
-        for part in _merge_neighbours(missing, "name", claim)
-        if not _is_within(part, quotations)
-    ]
-    return _in_order([*figures, *unquoted, *quotations])
 
 
 def contradicted_words(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
@@ -103,44 +44,7 @@ def contradicted_words(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
     words = outcome.contradiction.claim if outcome.contradiction else ""
     start = claim.find(words) if words else -1
     span = Span(0, len(claim)) if start < 0 else Span(start, start + len(words))
-    return [_atom("contradiction", span, claim)]
-
-
-def beyond_quote(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
-    """Return the claim's figures and names that the passage has, but not in or beside its quote."""
-    passage, quote = evidence.passage, evidence.quote
-    if quote is None:
-        return ()
-    beside = passage
-    if spans := sentences_of(passage.text):
-        quoted = [n for n, span in enumerate(spans) if span.overlaps(quote)] or [0]
-        near = spans[max(0, quoted[0] - 1) : quoted[-1] + 2]
-        beside = replace(passage, text=passage.text[near[0].start : near[-1].end])
-    absent = {part.words for part in missing_atoms(claim.text, [passage], claim.language)}
-    return tuple(
-        part.words
-        for part in missing_atoms(claim.text, [beside], claim.language)
-        if part.kind != "quotation"
-        and part.words not in absent
-        and (claim.own is None or part.span.overlaps(claim.own))
-    )
-
-
-def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
-    """Choose one passage per source so that together they cover as much of the claim as possible.
-
-    Greedy, by the best scores: the passage that leaves the fewest figures and names missing.
-    """
-    passages: list[Passage] = []
-
-    def n_missing(passage: Passage) -> int:
-        source = "\n".join(f"{p.about}\n{p.text}" for p in (*passages, passage))
-        return len(tables.unstated(claim, source)) + len(names.missing(claim, source))
-
-    for of_source in sorted(evidence, key=lambda found: max(e.score for e in found), reverse=True):
-        best = min(of_source, key=lambda e: (n_missing(e.passage), -e.score))
-        passages.append(best.passage)
-    return passages
+    return [Part("contradiction", span, span.of(claim), supported=False)]
 
 
 def missing_parts(
@@ -148,15 +52,15 @@ def missing_parts(
 ) -> tuple[Part, ...]:
     """Return the parts to name as missing from one source, in claim order.
 
-    Partly supported: contradicted words, unsupported clauses, and missing atoms of the other
-    clauses. Supported: missing atoms. Otherwise nothing is named.
+    Partly supported: contradicted words, unsupported clauses, and what the other clauses lack.
+    Supported: what the source lacks. Otherwise nothing is named.
     """
     if label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
         return ()
     named = [part for part in lacking if part.kind == "contradiction"]
     if label is Label.PARTLY_SUPPORTED:
         named += [clause for clause in clauses if not clause.supported and not _is_stated(clause)]
-    others = [part for part in lacking if not _is_within(part, named)]
+    others = [part for part in lacking if not is_within(part, named)]
     return tuple(sorted([*named, *others], key=lambda part: part.span))
 
 
@@ -172,21 +76,20 @@ def missing_from_all(
     def is_had(part: Part) -> bool:
         if part.words == claim:  # which words are contradicted is unknown
             return True
-        return any(_has(result, part, claim, own_atoms) for result in results)
+        is_atom = any(atom.span.overlaps(part.span) for atom in own_atoms)
+        return any(_has(result, part, claim, is_atom=is_atom) for result in results)
 
-    lost = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
-    return missing_parts(label, _best_supported(result.clauses for result in results), lost)
+    kept = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
+    return missing_parts(label, _best_supported(result.clauses for result in results), kept)
 
 
-def _has(result: CitationResult, part: Part, claim: str, own_atoms: Sequence[Part]) -> bool:
+def _has(result: CitationResult, part: Part, claim: str, *, is_atom: bool) -> bool:
     """Whether a source has a contradicted part: it supports the claim, or states these atoms."""
-    if result.label is Label.SUPPORTED:
-        return True
     if isinstance(result.outcome, Unchecked):
         return False
-    absent = [other.span for other in result.lacking if other.words != claim]
-    is_atom = any(atom.span.overlaps(part.span) for atom in own_atoms)
-    return is_atom and not any(span.overlaps(part.span) for span in absent)
+    lacking = [other.span for other in result.lacking if other.words != claim]
+    states = is_atom and not any(span.overlaps(part.span) for span in lacking)
+    return states or result.label is Label.SUPPORTED
 
 
 def _best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:
@@ -274,22 +177,21 @@ def basis(finding: Finding) -> Basis:
         return Basis.QUALIFIED
     if label is not Label.SUPPORTED and _is_fault_shown(finding, evidence):
         return Basis.SHOWN
-    complete = [e for e in evidence if not missing_atoms(claim.text, [e.passage], claim.language)]
-    has_names = bool(complete and atoms(claim.text))
-    if label is Label.SUPPORTED:
-        is_at_quote = any(e.quote and not beyond_quote(claim, e) for e in complete)
-        return Basis.NAMES if has_names and is_at_quote else Basis.NETWORK
-    return Basis.NAMES if has_names and label is Label.NOT_SUPPORTED else Basis.NETWORK
+    complete = [e for e in evidence if not unstated_atoms(claim.text, [e.passage], claim.language)]
+    is_named = label is Label.NOT_SUPPORTED or (
+        label is Label.SUPPORTED and any(e.quote and not beyond_quote(claim, e) for e in complete)
+    )
+    return Basis.NAMES if complete and is_named and atoms(claim.text) else Basis.NETWORK
 
 
 def _is_fault_shown(finding: Finding, evidence: Sequence[Evidence]) -> bool:
-    """Whether a rule shows what is wrong: what differs or, unless it is refuted, is missing."""
-    witnesses = (witness for e in evidence for witness in e.witnesses)
-    if any(witness.kind is not WitnessKind.NETWORK for witness in witnesses):
+    """Whether a rule shows what is wrong: what differs or, unless it is refuted, is lacking."""
+    kinds = {witness.kind for e in evidence for witness in e.witnesses}
+    if kinds - {WitnessKind.NETWORK}:
         return True
-    lacks = any(e.unstated or e.unnamed for e in evidence) or any(
-        part.kind != "clause" for part in (*finding.missing, *finding.lacking)
-    )
+    parts = (*finding.missing, *finding.lacking)
+    lacks = any(part.kind != "clause" for part in parts)
+    lacks = lacks or any(e.unstated or e.unnamed for e in evidence)
     return lacks and finding.label is not Label.REFUTED
 
 
@@ -318,16 +220,6 @@ class _Group(IntEnum):
     SUPPORTED = 4
 
 
-class _Rank(NamedTuple):
-    """The sort key of a finding: False and lower numbers come first."""
-
-    group: _Group
-    is_untagged: bool  # no editor doubts the claim's sources
-    label: int  # place in `decide.WORST_FIRST`
-    is_up_to_date: bool  # supported by a source that has not changed
-    score: float
-
-
 def rank_findings(findings: Sequence[Finding], wrong: Collection[str] = ()) -> list[Finding]:
     """Rank findings worst first: by label, then by score; ties keep article order.
 
@@ -336,27 +228,24 @@ def rank_findings(findings: Sequence[Finding], wrong: Collection[str] = ()) -> l
     work in doubt. Supported ones whose source changed precede the others.
     """
 
-    def rank(finding: Finding) -> _Rank:
+    def rank(finding: Finding) -> tuple[_Group, bool, int, bool, float]:
         is_supported = finding.label is Label.SUPPORTED
-        return _Rank(
-            group=_group(finding, is_rejected=finding.claim.claim_id in wrong),
-            is_untagged=not finding.claim.disputed,
-            label=decide.WORST_FIRST.index(finding.label),
-            is_up_to_date=is_supported and not finding.source_changed,
-            score=finding.score or 0.0,
+        return (
+            _group(finding, is_rejected=finding.claim.claim_id in wrong),
+            not finding.claim.disputed,
+            decide.WORST_FIRST.index(finding.label),
+            is_supported and not finding.source_changed,
+            finding.score or 0.0,
         )
 
     return sorted(findings, key=rank)
 
 
 def _group(finding: Finding, *, is_rejected: bool) -> _Group:
-    if finding.label is Label.SUPPORTED:
-        group = _Group.SUPPORTED
-    elif is_rejected:
+    if is_rejected and finding.label is not Label.SUPPORTED:
         return _Group.REJECTED
-    elif finding.label is Label.UNCHECKED and not finding.claim.disputed:
-        group = _Group.UNREAD
-    else:
+    group = {Label.SUPPORTED: _Group.SUPPORTED, Label.UNCHECKED: _Group.UNREAD}.get(finding.label)
+    if group is None or (group is _Group.UNREAD and finding.claim.disputed):
         return _Group.FLAG
     return _Group.WORK_IN_DOUBT if finding.is_reference_in_doubt else group
 
@@ -377,36 +266,3 @@ def flag_precisions(rates: tuple[float, float] | None) -> tuple[tuple[float, flo
         return ()
     caught, false_alarms = rates
     return tuple((b, b * caught / (b * caught + (1 - b) * false_alarms)) for b in BASE_RATES)
-
-
-def _atom(kind: PartKind, span: Span, claim: str) -> Part:
-    return Part(kind, span, span.of(claim), supported=False)
-
-
-def _in_order(parts: Iterable[Part]) -> list[Part]:
-    return sorted(parts, key=lambda part: (part.span, part.kind))
-
-
-def _is_within(part: Part, others: Sequence[Part]) -> bool:
-    return any(o.span.start <= part.span.start and part.span.end <= o.span.end for o in others)
-
-
-def _merge_neighbours(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
-    """Merge the parts of one kind that only a comma, a space or the like separates."""
-
-    def are_neighbours(one: Span, other: Span) -> bool:
-        return _P[kind].fullmatch(claim, one.end, other.start) is not None
-
-    spans = joined([part.span for part in parts if part.kind == kind], are_neighbours)
-    return [_atom(kind, span, claim) for span in spans]
-
-
-def _has_quotation(text: str, quotation: str) -> bool:
-    """Whether a text has a quotation word for word, but for what it leaves out."""
-    words = f" {_plain_words(text)} "
-    pieces = (piece for piece in _P["left_out"].split(quotation) if piece.strip())
-    return all(f" {_plain_words(piece)} " in words for piece in pieces)
-
-
-def _plain_words(text: str) -> str:
-    return _P["not_words"].sub(" ", _P["apostrophe"].sub("", text.casefold())).strip()

@@ -1,15 +1,19 @@
 """Frames: the words of `force.toml` by which a source weakens a statement, and what they govern.
 
-"Was accused of" opens a frame over what follows it in its clause, "may" over the next verb.
+"Was accused of" opens a frame over what follows it in its clause, "may" over the next verb. An
+allegation goes on in the sentences that "it" or "the group" says after it.
 """
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from pincite.text import words as wording
+from pincite.text.figures import figures
 from pincite.types import Span
 
 _TABLES = tomllib.loads(Path(__file__).with_name("force.toml").read_text(encoding="utf-8"))
@@ -21,13 +25,29 @@ _NEXT_WORD = re.compile(
     rf"(?:\s(?:\w+ly|{'|'.join(WORDS['skipped'].split())})\b)*\s(?P<word>[^\W\d_]+)"
 )
 _TO = re.compile(" to ")
-
+_COUNTS = frozenset(("number", "percent"))  # kinds of figures that are no dates
+SHOWN = 60  # characters of the source in a reason
 
 # What part of a sentence the words of a frame qualify, which claims they weaken, and what of these
 # they must qualify; `force.toml` describes each.
 Reach: TypeAlias = Literal["opens", "precedes", "closes", "within", "throughout", "follows"]
 Claims: TypeAlias = Literal["any", "present", "not future", "superlative", "unique"]
 Governs: TypeAlias = Literal["words", "past", "value", "infinitive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a text, and the words of the next one."""
+
+    span: Span
+    text: str
+    following: str
+
+
+def sentences(text: str) -> list[Sentence]:
+    spans = wording.sentences_of(text)
+    words = [span.of(text) for span in spans]
+    return list(map(Sentence, spans, words, [*words[1:], ""]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +65,12 @@ class Kind:
     of_amount: bool = False
     is_own: bool = False
 
-    def may_weaken(self, sentence: str, following: str) -> bool:
+    def may_weaken(self, sentence: Sentence) -> bool:
         """Whether a sentence, with the next one, meets the conditions on its other words."""
-        if self.needs and not self.needs.search(f"{sentence} {following}"):
+        if self.needs and not self.needs.search(f"{sentence.text} {sentence.following}"):
             return False
-        return not any(words and words.search(sentence) for words in (self.unless, self.beside))
+        barred = (self.unless, self.beside)
+        return not any(words and words.search(sentence.text) for words in barred)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +157,76 @@ def _frames(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Frame]:
 
 FRAMES = tuple(_frames(_TABLES["frames"]))
 CORRECTIONS = tuple(_frames(_TABLES["corrections"]))
+_ALLEGED = [
+    frame for frame in FRAMES if frame.kind.name == "allegation" and frame.reach != "precedes"
+]
+ALLEGATION = _ALLEGED[0].kind
+_SPEAKS, _GOES_ON, _DISPUTED = (
+    re.compile(with_classes(WORDS[name])) for name in ("speaks", "goes_on", "disputed")
+)
+
+
+@lru_cache(maxsize=64)
+def reported(page: str) -> Mapping[str, str]:
+    """Return the sentences in which an allegation goes on, with the words that began it.
+
+    In the past perfect, they go on too. What anyone says is alleged where there is a dispute.
+    """
+    openers = dict[str, str]()
+    for paragraph in page.split("\n"):
+        is_disputed = bool(_DISPUTED.search(paragraph))
+        opener, waiting = "", list[str]()
+        for span in wording.sentences_of(paragraph):
+            sentence = span.of(paragraph)
+            speaks = bool(_SPEAKS.search(sentence))
+            is_alleged = any(frame.words.search(sentence) for frame in _ALLEGED)
+            if opener and _GOES_ON.search(sentence):
+                openers |= dict.fromkeys([*waiting, sentence], opener)
+                waiting = []
+            elif is_alleged or (is_disputed and speaks):
+                opener, waiting = sentence[:SHOWN], []
+            elif speaks:
+                opener, waiting = "", []
+            elif opener:
+                waiting.append(sentence)
+    return openers
+
+
+# ── What a frame governs ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or a figure in a text."""
+
+    root: str
+    span: Span
+
+
+def terms_in(text: str, scope: Span) -> list[Term]:
+    words = [
+        Term(wording.stem(word[0]), Span(*word.span()))
+        for word in wording.WORD.finditer(text, *scope)
+    ]
+    counts = [
+        Term(root, span)
+        for root, span in _counts(text)
+        if scope.start <= span.start and span.end <= scope.end
+    ]
+    return sorted([*words, *counts], key=lambda term: term.span.start)
+
+
+@lru_cache(maxsize=4096)
+def roots(text: str) -> frozenset[str]:
+    """Return the stems of the content words, and the figures that are no dates."""
+    return frozenset([*wording.roots(text), *(root for root, _ in _counts(text))])
+
+
+def _counts(text: str) -> Iterator[tuple[str, Span]]:
+    for figure in figures(text):
+        if figure.kind in _COUNTS:
+            yield f"{figure.value:g}", figure.span
+
+
+def is_figure(root: str) -> bool:
+    return root[0].isdigit()

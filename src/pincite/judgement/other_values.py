@@ -13,6 +13,7 @@ from typing import Literal
 from pincite.judgement.comparable import (
     ClaimClause,
     SourceText,
+    dated,
     denials,
     direction,
     has_other_baseline,
@@ -75,6 +76,9 @@ class _Mention:
         is_rank = any(rank.span.overlaps(span) for rank in ranks(self.text))
         return "rank" if is_rank else "level"
 
+    def agrees(self, other: Value) -> bool:
+        return quantities.states(self.value, other) or quantities.states(other, self.value)
+
     def surroundings(self) -> set[str]:
         """Return the roots around the value, up to other values of its kind."""
         span = self.value.span
@@ -118,8 +122,8 @@ def find_other_value(clause: ClaimClause, source: SourceText) -> Witness | None:
         if value.span.of(clause.text) not in clause.covered:
             continue
         own = _Mention(value, clause.text, source.language)
-        for span in source.sentences:
-            rival = _rival(own, span.of(source.passage), clause.claim)
+        for span, sentence in source.sentences:
+            rival = _rival(own, sentence, clause.claim)
             if rival and _is_of_same_thing(own, rival, source):
                 return _witness(own.words, rival.words, span)
     return _find_other_cell(clause, source) if source.language == "en" else None
@@ -144,10 +148,7 @@ def _rival(own: _Mention, sentence: str, claim: str) -> _Mention | None:
     rivals = [
         mention
         for mention in mentions
-        if not any(
-            quantities.states(mention.value, other) or quantities.states(other, mention.value)
-            for other in claimed
-        )
+        if not any(map(mention.agrees, claimed))
         and mention.direction == own.direction
         and mention.role == own.role
         and not mention.surroundings().isdisjoint(own.surroundings())
@@ -194,12 +195,12 @@ def _is_of_same_thing(own: _Mention, rival: _Mention, source: SourceText) -> boo
     value, sentence = own.value, rival.text
     if _is_sum(value, sentence) or _is_share_of_others(own, sentence):
         return False
+    # "Opened in 1871" beside "closed in 1966", or the year of a photograph.
+    is_of_other_verb = own.predicate() not in ("", rival.predicate())
+    if is_of_other_verb and not _is_opposite_bound(value, rival.value):
+        return False
     if _differs_elsewhere(own, rival):
         return False
-    if not _is_opposite_bound(value, rival.value):
-        predicate = own.predicate()
-        if predicate and predicate != rival.predicate():
-            return False  # "opened in 1871" beside "closed in 1966", or the year of a photograph
     rest = f"{own.text[: value.span.start]} {own.text[value.span.end :]}"
     return is_on_topic(rest, sentence, source, _LEAST_REST)
 
@@ -263,14 +264,6 @@ def _is_all_in_row(clause: str, row: tables.Row, source: SourceText) -> bool:
     return not (_P["figure_before"].search(before) and narrows_header)
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """A change of the source, compared with the claim's."""
-
-    n_shared: int  # words of the claim that its part of the sentence has
-    contrary: Witness | None  # None: it agrees
-
-
 def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find another change of the same: as stated, or as worked out from two values.
 
@@ -280,16 +273,21 @@ def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None
     changes = claimed_changes(clause.text)
     if len(changes) != 1:
         return None
-    comparisons = list(_compare_changes(changes[0], clause.text, source))
-    most = max((comparison.n_shared for comparison in comparisons), default=0)
-    nearest = [found.contrary for found in comparisons if found.n_shared == most]
+    compared = list(_compare_changes(changes[0], clause.text, source))
+    most = max((n_shared for n_shared, _ in compared), default=0)
+    nearest = [contrary for n_shared, contrary in compared if n_shared == most]
     return nearest[0] if nearest and all(nearest) else None
 
 
-def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterator[_Comparison]:
-    """Yield the changes of a source that agree with the clause's, or contradict it."""
+def _compare_changes(
+    change: Change, clause: str, source: SourceText
+) -> Iterator[tuple[int, Witness | None]]:
+    """Yield how many words of a clause each change of a source shares, and how it contradicts.
+
+    None: it agrees. A change of something else is left out.
+    """
     rest = change.rest_of(clause)
-    for span in windows(source.passage, source.sentences):
+    for span in windows(source.passage, [sentence.span for sentence in source.sentences]):
         sentence = span.of(source.passage)
         is_mixed = change.kind == "direction" and turns_both_ways(sentence)
         if is_mixed or _P["unreal"].search(sentence):
@@ -300,14 +298,14 @@ def _compare_changes(change: Change, clause: str, source: SourceText) -> Iterato
                 continue
             n_shared = len(set(roots(rest)).intersection(roots(other.about)))
             if agrees:
-                yield _Comparison(n_shared, None)
+                yield n_shared, None
                 continue
             compared_with = frozenset[str]() if other.than else change.than  # "of them"
             words = re.split(r"\b", rest)
             own = "".join(word for word in words if compared_with.isdisjoint(roots(word)))
             is_sum = change.kind == "amount" and _is_sum(change, sentence)
             if not is_sum and _is_change_of(own, other, sentence, source):
-                yield _Comparison(n_shared, _witness(change.words, other.words, span))
+                yield n_shared, _witness(change.words, other.words, span)
 
 
 def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) -> bool:
@@ -322,17 +320,14 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
         return False  # the source's subject is narrower, or another one
     if quantities.unstated(rest, f"{source.about}\n{sentence}"):
         return False
-    if not change.is_computed:
-        is_timely = is_of_same_time(rest, sentence, source)
-    elif any(value.dates for value in values_of(rest)):
-        is_timely = not has_other_baseline(rest, sentence)
-    else:
-        is_timely = True  # what has grown without a stated time has grown lately
     words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
     if change.is_computed:
+        # What has grown without a stated time has grown lately.
+        is_timely = not (dated(rest) and has_other_baseline(rest, sentence))
         known = LEVEL_WORDS | title
-        own = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w)))
-        words = own or words
+        words = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w))) or words
+    else:
+        is_timely = is_of_same_time(rest, sentence, source)
     return is_timely and is_on_topic(words, change.about, source, _LEAST_REST)
 
 
@@ -345,8 +340,7 @@ def find_other_rank(clause: ClaimClause, source: SourceText) -> Witness | None:
     if len(stated) != 1:
         return None
     own, contrary = stated[0], None
-    for span in source.sentences:
-        sentence = span.of(source.passage)
+    for span, sentence in source.sentences:
         for other in ranks(sentence):
             if other.order not in ("", own.order):
                 continue
@@ -369,11 +363,11 @@ def _is_in_same_order(
     wanted -= {*roots(own.span.of(clause)), "ever", "number"}
     if not (wanted <= set(roots(f"{source.about}\n{sentence}")) and field <= set(roots(clause))):
         return False
-    dates = [value for value in values_of(clause) if value.dates]
-    for earlier in values_of(sentence[: other.span.start]):
-        if earlier.dates and all(quantities.conflict(earlier, date) for date in dates):
-            return False
-    if denials(sentence) and not denials(clause):
+    is_of_other_date = any(
+        all(quantities.conflict(earlier, date) for date in dated(clause))
+        for earlier in dated(sentence[: other.span.start])
+    )
+    if is_of_other_date or (denials(sentence) and not denials(clause)):
         return False
     is_timely = is_of_same_time(clause, sentence, source)
     return is_timely and not names.missing(clause, source.page)

@@ -24,7 +24,8 @@ from urllib.parse import unquote, urlsplit
 
 from pincite.durable import data_path
 from pincite.errors import ConfigError, InputError
-from pincite.retrieval.fusion import kept, n_words, stands_in
+from pincite.retrieval.copies import n_words, stands_in
+from pincite.retrieval.fusion import kept
 from pincite.text.dates import stated_date
 from pincite.text.hosts import (
     WIKIPEDIA_AND_COPIES,

@@ -118,16 +118,7 @@ class CrossEncoderVerifier:
     def _verified(self, pairs: Sequence[Pair]) -> list[Evidence]:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
-        by_rule = [
-            contradiction(
-                claim.text,
-                passage.text,
-                passage.about,
-                covered=claim.own,
-                language=claim.language,
-            )
-            for claim, passage in pairs
-        ]
+        by_rule = [contradiction(claim, passage) for claim, passage in pairs]
         support, refuted = self.calibration.scores(weights.features(pairs, log_odds, by_rule))
         n_gaps = np.array([max(0, len(passage.pieces) - 1) for _, passage in pairs])
         support -= weights.OF_A_GAP * n_gaps
@@ -388,13 +379,12 @@ def _witnesses(
     if contrary and not is_scan and _counts(claim, passage, contrary):
         witnesses.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if sigmoid(readout.support) >= QUOTED_FROM:
-        about, page, voice = passage.about, passage.page, passage.voice
         witnesses += [
-            weaker(claim.text, passage.text, about, page, claim.own, voice),
+            weaker(claim, passage),
             value_of_another(claim.text, passage.text),
             said_by_another(claim.text, passage),
             misattribution(claim, passage),
-            narrower(claim.text, passage.text, page, claim.title),
+            narrower(claim.text, passage.text, passage.page, claim.title),
         ]
     seen = tuple(witness for witness in witnesses if witness)
     return seen, next((witness.sentence for witness in seen if witness.sentence), None)

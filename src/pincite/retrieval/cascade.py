@@ -13,7 +13,7 @@ matters often none. It is read from end to end, in wide passages, up to COVER of
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -76,13 +76,13 @@ def read_pages(
     The first rounds of all pages are one batch for `judge`, and so are the second rounds of the
     pages that are still open (`is_open`).
     """
-    rounds = [_plan(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
-    judged = _judge(pages, [plan.first for plan in rounds], judge)
-    rests = [
-        plan.second if plan.second and is_open(evidence) else []
-        for plan, evidence in zip(rounds, judged, strict=True)
+    plans = [_plan(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
+    judged = _judge(pages, [at_once for at_once, _ in plans], judge)
+    later = [
+        rest if rest and is_open(evidence) else []
+        for (_, rest), evidence in zip(plans, judged, strict=True)
     ]
-    for evidence, more in zip(judged, _judge(pages, rests, judge), strict=True):
+    for evidence, more in zip(judged, _judge(pages, later, judge), strict=True):
         evidence += more
         evidence.sort(key=lambda one: one.passage.span)
     return judged
@@ -96,8 +96,8 @@ def worth_reading(claim: str, passages: Sequence[Passage], most: int = READ) -> 
     >>> [passage.text for passage in worth_reading("It opened in 1911.", page, 1)]
     ['Opened 1911.']
     """
-    plan = _plan(claim, with_covering(claim, passages), (), most, most)
-    return sorted([*plan.first, *plan.second], key=lambda passage: passage.span)
+    at_once, later = _plan(claim, with_covering(claim, passages), (), most, most)
+    return sorted([*at_once, *later], key=lambda passage: passage.span)
 
 
 def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -171,26 +171,19 @@ def _is_foreign(claim: str, passages: Sequence[Passage]) -> bool:
     return (identify(claim) or "en") != (passages[0].language or "en")
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The passages of a page for the first round, and for the second one."""
-
-    first: list[Passage]
-    second: list[Passage]
-
-
 def _plan(
     claim: str, passages: Sequence[Passage], cited: Sequence[Span], first: int, most: int
-) -> _Plan:
-    """Plan to read `first` passages, up to `most` if need be, and as many again in `cited` spans.
+) -> tuple[list[Passage], list[Passage]]:
+    """Return the passages for the first round and for the second one.
 
-    They are ranked by overlap with the claim, after the covering text. Of a page in another
-    language, wide passages follow those that share anything; if none does, at once.
+    The first has `first` passages, both have `most`, and as many again in the `cited` spans, ranked
+    by overlap with the claim, after the covering text. Of a page in another language, wide passages
+    follow those that share anything; if none does, at once.
     """
     together = [passage for passage in passages if passage.pieces]
     single = [passage for passage in passages if not passage.pieces]
     if len(single) <= first:
-        return _Plan([*together, *single], [])
+        return [*together, *single], []
     shared = errors.each(
         lambda some: [words.shared(claim, passage.text) for passage in some],
         single,
@@ -203,10 +196,9 @@ def _plan(
         best = [n for n in best if shared[n]]
         wide = list(islice(_end_to_end(single), COVER))
     at_once = dict.fromkeys([*best[:first], *there[:first]])
-    later = sorted({*best[:most], *there[:POINTED_AT]}.difference(at_once))
-    plan = _Plan([*together, *(single[n] for n in at_once)], [*(single[n] for n in later), *wide])
-    nothing_shared = is_foreign and not any(shared)
-    return _Plan([*plan.first, *plan.second], []) if nothing_shared else plan
+    rest = sorted({*best[:most], *there[:POINTED_AT]}.difference(at_once))
+    read, later = [*together, *(single[n] for n in at_once)], [*(single[n] for n in rest), *wide]
+    return ([*read, *later], []) if is_foreign and not any(shared) else (read, later)
 
 
 def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:

@@ -5,10 +5,10 @@ never use up the k. Dates may be partial on both sides: "2019" is the whole year
 that states only a year passes if some day of that year would.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pincite.errors import ConfigError
@@ -18,7 +18,7 @@ from pincite.types import Document
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 SEPARATOR = "; "  # between several values of one metadata field
-_VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*)\s*(?:,|$)""")
+_VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*)\s*,""")
 _QUOTED = re.compile(r"""(["'])([^"']*)\1""")
 # A field's name may contain what JSON keys can, except comparison signs and blanks.
 _CONDITION = re.compile(
@@ -41,7 +41,7 @@ class Facts(NamedTuple):
         return cls(*(getattr(document, name) for name in cls._fields))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Condition:
     """Compares a field of `Facts` or of its metadata with values, as numbers if both sides are.
 
@@ -53,15 +53,14 @@ class Condition:
     field: str
     comparison: Comparison
     values: tuple[str, ...]
-    # The values as texts and as numbers, as sets for fast lookup among, say, 10,000 ids.
-    _texts: frozenset[str] = dataclasses.field(init=False, repr=False, compare=False)
-    _numbers: frozenset[float] = dataclasses.field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        numbers = (number_of(value) for value in self.values)
-        known = frozenset(number for number in numbers if number is not None)
-        object.__setattr__(self, "_texts", frozenset(self.values))
-        object.__setattr__(self, "_numbers", known)
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        return frozenset(self.values)  # for fast lookup among, say, 10,000 ids
+
+    @cached_property
+    def _numbers(self) -> frozenset[float | None]:
+        return frozenset(map(number_of, self.values)) - {None}
 
     def __str__(self) -> str:
         return f"{self.field} {self.comparison} {', '.join(self.values)}"
@@ -104,7 +103,7 @@ def condition(text: str) -> Condition:
             f"{', '.join(get_args(Comparison))}: 'section == news', 'kind in html, pdf'."
         )
     several = match[2] in ("in", "not in")
-    values = tuple(map(_unquote, _values(match[3]) if several else [match[3]]))
+    values = tuple(map(_unquote, _VALUE.findall(f"{match[3]},") if several else [match[3]]))
     comparison: Comparison = match[2]  # type: ignore[assignment]
     return Condition(match[1], comparison, values)
 
@@ -234,28 +233,14 @@ def number_of(text: str) -> float | None:
         return None
 
 
-def _values(text: str) -> list[str]:
-    found, at = [], 0
-    while at <= len(text):
-        match = _VALUE.match(text, at)
-        if match is None:  # a quote ends before its value does: treat every comma as a separator
-            return text.split(",")
-        found.append(match[1])
-        if match.end() == len(text) and not match[0].endswith(","):
-            break
-        at = match.end()
-    return found
-
-
 def _unquote(value: str) -> str:
     match = _QUOTED.fullmatch(value.strip())
     return match[2] if match else value.strip()
 
 
 def _compare(found: str, value: str) -> int:
-    try:
-        a, b = float(found), float(value)
-    except ValueError:
+    a, b = number_of(found), number_of(value)
+    if a is None or b is None:
         return (found > value) - (found < value)
     return (a > b) - (a < b)
 

@@ -1,24 +1,17 @@
 """Queries for a claim, fusion of rankings, and retrievers built from others: fused or reranked.
 
 Each retriever is a `protocols.Retriever`, so verbs, commands, the server and benchmarks can combine
-them in one line. An article published by several sites counts once.
-
-Copies cut paragraphs, so a passage of a copy may overlap two neighbours of the original. It is a
-copy if nearly all of its words occur, in runs of three, in better-ranked passages of one page.
-Texts that differ in a figure, a name or a negation are never copies. MinHash (Broder 1997, by
-rensa) finds the few passages worth comparing word by word.
+them in one line.
 """
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from pincite.protocols import Query, Reader, Retriever, WordRetriever
-from pincite.text import words as wording
-from pincite.text.figures import figures
 from pincite.types import Claim, FoundBy, Hit
 
 Mode = Literal["weighted", "rrf", "union", "verifai"]
@@ -225,21 +218,23 @@ class Reranked:
         The reader alone orders worse than the search does. Ties break on passage id. Unread hits
         keep their order and get the score of the last one read.
         """
-        claim, share = Claim.alone(query), dict(zip(map(id, hits), shares(hits), strict=True))
-        seen = Counter[str]()
-        read, others = list[Hit](), list[Hit]()
-        for hit in hits:
-            seen[hit.passage.url] += 1
-            (read if seen[hit.passage.url] <= self.of_one else others).append(hit)
-        odds = map(float, self.reader.relevance([(claim, hit.passage) for hit in read]))
-
-        def order(row: tuple[float, Hit]) -> tuple[float, str]:
-            return -with_prior(row[0], share[id(row[1])]), row[1].passage.passage_id
-
-        rows = sorted(zip(odds, read, strict=True), key=order)
-        least = min((score for score, _ in rows), default=0.0)
-        rows += [(least, hit) for hit in others]
-        return [hit._replace(score=s, rank=rank) for rank, (s, hit) in enumerate(rows, 1)]
+        claim, n_of_document = Claim.alone(query), Counter[str]()
+        read, unread = list[tuple[Hit, float]](), list[Hit]()
+        for hit, share in zip(hits, shares(hits), strict=True):
+            n_of_document[hit.passage.url] += 1
+            if n_of_document[hit.passage.url] <= self.of_one:
+                read.append((hit, share))
+            else:
+                unread.append(hit)
+        odds = map(float, self.reader.relevance([(claim, hit.passage) for hit, _ in read]))
+        scored = [
+            (-with_prior(score, share), hit.passage.passage_id, hit._replace(score=score))
+            for score, (hit, share) in zip(odds, read, strict=True)
+        ]
+        ordered = [hit for _, _, hit in sorted(scored, key=itemgetter(0, 1))]
+        least = min((hit.score for hit in ordered), default=0.0)
+        ordered += [hit._replace(score=least) for hit in unread]
+        return [hit._replace(rank=rank) for rank, hit in enumerate(ordered, 1)]
 
 
 # ── Queries ──────────────────────────────────────────────────────────────────────────────────────
@@ -288,102 +283,3 @@ def web_query(claim: Claim) -> str:
     'Varde Bridge opened in 1911.'
     """
     return claim.text if claim.title.lower() in claim.text.lower() else dense_query(claim)
-
-
-# ── Near-duplicates ───────────────────────────────────────────────────────────────────────────────
-
-RUN = 3  # words: two texts on one topic share words, but few runs of three
-# Share of a passage's words in no shared run. Copies with 5 % of the words changed are found 95
-# times in 100, with 15 % never (tests/retrieval/test_copies.py).
-OTHER_WORDS = 0.10
-# A passage split between two neighbours has a Jaccard similarity of at least 1/4 to one of them.
-# With 128 hashes the estimate is off by 0.04, so 0.12 misses fewer than 1 in 1,000.
-WORTH_COMPARING = 0.12
-_HASHES, _SEED = 128, 42
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    url: str
-    text: str
-    words: tuple[re.Match[str], ...]
-    runs: tuple[str, ...]  # the run that begins at each word, except the last two
-    signature: Any
-
-
-def without_copies(hits: Sequence[Hit]) -> list[Hit]:
-    firsts = {id(group[0]) for group in grouped(hits)}
-    return kept(hits, lambda hit: id(hit) in firsts)
-
-
-def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
-    """Group the distinct hits, in order, each followed by its copies."""
-    read: list[tuple[_Text, list[Hit]]] = []
-    for hit in hits:
-        text = _read(hit.passage.text, hit.passage.url)
-        alike: defaultdict[str, list[tuple[_Text, list[Hit]]]] = defaultdict(list)
-        for known in read:
-            if known[0].signature.jaccard(text.signature) >= WORTH_COMPARING:
-                alike[known[0].url].append(known)
-        originals = (o for o in alike.values() if _is_copy(text, [known for known, _ in o]))
-        original = next(originals, None)
-        if original is None:
-            read.append((text, [hit]))
-        else:  # the copy goes to the most similar passage of the page
-            _, copies = max(original, key=lambda known: known[0].signature.jaccard(text.signature))
-            copies.append(hit)
-    return [group for _, group in read]
-
-
-def stands_in(paragraph: str, texts: Sequence[str]) -> bool:
-    """Whether the texts of one page together contain all but a tenth of the paragraph's words.
-
-    >>> stands_in("The king opened the bridge.", ["In 1911 the king opened the bridge."])
-    True
-    """
-    read = _read(paragraph)
-    runs = {run for text in texts for run in _read(text).runs}
-    other = len(read.words) - len(_known_words(read, runs))
-    return bool(read.words) and other <= OTHER_WORDS * len(read.words)
-
-
-def n_words(text: str) -> int:
-    return len(_WORD.findall(text))
-
-
-def _read(text: str, url: str = "") -> _Text:
-    from rensa import RMinHash
-
-    words = tuple(_WORD.finditer(text))
-    plain = [word[0].lower() for word in words]
-    starts = range(max(len(plain) - RUN + 1, 1))
-    runs = tuple(" ".join(plain[i : i + RUN]) for i in starts)
-    signature = RMinHash(num_perm=_HASHES, seed=_SEED)
-    signature.update(runs)
-    return _Text(url, text, words, runs, signature)
-
-
-def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:
-    """Whether the text adds nothing to the originals, and they negate none of it."""
-    known = _known_words(text, {run for original in originals for run in original.runs})
-    other = [word for i, word in enumerate(text.words) if i not in known]
-    if len(other) > OTHER_WORDS * len(text.words):
-        return False
-    numbers = [figure.span for figure in figures(text.text)]
-    return not any(
-        wording.is_negated(word[0])
-        or (word[0][0].isupper() and wording.content_words(word[0]))
-        or any(start < word.end() and word.start() < end for start, end in numbers)
-        for word in other
-    ) and not any(_denies(original, text) for original in originals)
-
-
-def _denies(original: _Text, text: _Text) -> bool:
-    known = _known_words(original, set(text.runs))
-    between = range(min(known, default=0), max(known, default=0))
-    return any(wording.is_negated(original.words[i][0]) for i in between if i not in known)
-
-
-def _known_words(text: _Text, runs: set[str]) -> set[int]:
-    return {i + j for i, run in enumerate(text.runs) if run in runs for j in range(RUN)}

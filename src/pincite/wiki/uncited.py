@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pincite.judgement.findings import atoms
+from pincite.judgement.atoms import atoms
 from pincite.notes import Note
 from pincite.text import LEXICON, patterns, tables_beside
 from pincite.text.citation_marks import AUTHOR_YEAR

@@ -16,7 +16,7 @@ from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
 from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
 from pincite.protocols import DocumentsOf, Encoder, Retriever
-from pincite.retrieval.fusion import grouped
+from pincite.retrieval.copies import grouped
 from pincite.settings import CheckSettings, Settings
 from pincite.text.context import about_passage
 from pincite.text.hosts import without_folder

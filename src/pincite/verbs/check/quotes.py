@@ -13,7 +13,7 @@ from pincite.text.context import NAME
 from pincite.text.finite import finite_verb
 from pincite.text.languages import common
 from pincite.text.sentences import is_question, n_words
-from pincite.types import Evidence, Passage, Span
+from pincite.types import Claim, Evidence, Passage, Span
 
 # Sentences of a passage to judge alone: those that share most with the reading. On half of
 # SciFact dev, six confirm all 36 true claims that judging every sentence confirms; four, 33.
@@ -86,7 +86,8 @@ def may_confirm(reading: str, passage: Passage, span: Span) -> bool:
         return False
     if _differs_in_negation(reading, sentence) or lacks_a_finding(reading, sentence):
         return False
-    if weaker(reading, sentence) or weaker(reading, f"{sentence} {following}"):
+    read_alone = map(Passage.alone, (sentence, f"{sentence} {following}"))
+    if any(weaker(Claim.alone(reading), alone) for alone in read_alone):
         return False
     if common(reading, text) == "en" and swapped(reading, sentence, text):
         return False

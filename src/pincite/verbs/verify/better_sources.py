@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from pincite import errors
 from pincite.judgement import decide
-from pincite.judgement.findings import atoms, missing_atoms
+from pincite.judgement.atoms import atoms, unstated_atoms
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.private_copies import citation_keys, document_keys
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, fusion
+from pincite.retrieval.copies import without_copies
 from pincite.retrieval.pinpoint import place_of
 from pincite.text import quantities, tables
 from pincite.text.hosts import host_of
@@ -79,7 +80,7 @@ class BetterSources:
             allowed, copies = self.exclusions.split(
                 claim, searched.hits, (), self.online.get, written
             )
-            pages = fusion.without_copies(allowed)
+            pages = without_copies(allowed)
             candidates += self._judge(claim, [hit.passage for hit in pages])
             priors |= _priors(pages)
             excluded = (*excluded, *searched.excluded, *copies)
@@ -123,7 +124,7 @@ class BetterSources:
         cited = _cited_addresses(claim)
         others = fusion.kept(hits, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.split(claim, others, seen, self.documents_of, written)
-        return fusion.without_copies(allowed), excluded
+        return without_copies(allowed), excluded
 
     def _judge(self, claim: Claim, passages: Sequence[Passage]) -> list[Evidence]:
         return errors.verified(self.verifier.verify, [(claim, passage) for passage in passages])
@@ -196,7 +197,7 @@ class BetterSources:
                 return False
         if judged.prob_supported >= SUGGESTED_FROM:
             return True
-        is_complete = not missing_atoms(claim.text, [alone], claim.language)
+        is_complete = not unstated_atoms(claim.text, [alone], claim.language)
         return is_complete and bool(atoms(claim.text))
 
 

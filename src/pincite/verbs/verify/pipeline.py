@@ -18,15 +18,9 @@ from typing import TYPE_CHECKING, Literal
 from pincite import errors
 from pincite.documents.text import code_of
 from pincite.judgement import decide
+from pincite.judgement.atoms import beyond_quote, complementary, unstated_atoms
 from pincite.judgement.contradictions import discard_rebutted
-from pincite.judgement.findings import (
-    beyond_quote,
-    complementary,
-    contradicted_words,
-    decide_on_claim,
-    decide_on_source,
-    missing_atoms,
-)
+from pincite.judgement.findings import contradicted_words, decide_on_claim, decide_on_source
 from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
@@ -598,7 +592,7 @@ def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
     """Return the missing parts of the words that the claim's own citations cover."""
     documents = [one.source for one in sources if isinstance(one.source, Document)]
     passages = [passage for document in documents for passage in whole(document)]
-    absent = missing_atoms(claim.text, passages, claim.language)
+    absent = unstated_atoms(claim.text, passages, claim.language)
     return [atom for atom in absent if claim.own is None or atom.span.overlaps(claim.own)]
 
 
