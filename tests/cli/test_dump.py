@@ -100,7 +100,7 @@ def test_a_second_run_only_does_what_is_missing(run: Run, dump: Path) -> None:
 def test_an_article_that_breaks_costs_itself(
     run: Run, dump: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pincite.verbs.verify import build
+    from pincite.verbs.verify import batch
     from pincite.wiki.article import parse_page as read
 
     def breaking(found: Any, otherwise: str) -> Any:
@@ -108,7 +108,7 @@ def test_an_article_that_breaks_costs_itself(
             raise RecursionError("too deep")
         return read(found, otherwise)
 
-    monkeypatch.setattr(build, "parse_page", breaking)
+    monkeypatch.setattr(batch, "parse_page", breaking)
     found = checked(run, "out", code=5)
     assert "dump.103.json" not in found
     last = json.loads(found["worklist.json"])["articles"][-1]

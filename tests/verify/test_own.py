@@ -15,7 +15,7 @@ from pincite.types import (
     Passage,
     Span,
 )
-from pincite.verbs.verify.pipeline import MAX_OWN_QUOTE, only_quotes
+from pincite.verbs.verify.cited_copies import MAX_OWN_QUOTE, only_quotes
 
 OWN = f"{OWN_SCHEME}{'a' * 64}"
 CLAIM = Claim("c", "The bridge opened.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pincite import SILENCED
-from pincite.cli import arguments, extras, options
+from pincite.cli import extras, options, shell
 from pincite.errors import MissingModel, install_command
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Config(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         for point in entry_points(group=GROUP, name=cmd_name):
-            return arguments.with_texts(point.load())
+            return shell.with_texts(point.load())
         if cmd_name == "import":
             extras.require("evidenceseeker")
         return super().get_command(ctx, cmd_name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.errors import ConfigError, FetchError, FetchingIsOff, InputError
+from pincite.errors import ConfigError, FetchingIsOff, InputError
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
 from pincite.types import Article
@@ -90,14 +90,33 @@ class Wikis:
             self._apis[site] = api_of(site, self.web, self.settings, self.report)
         return self._apis[site]
 
-    def category(self, text: str, start: Site) -> list[ArticleAddress]:
-        site, name = category_at(text, start)
-        titles = members(self.api(site), name)
-        if not titles:
-            raise InputError(f"{site.host} has no articles in category {name!r}. Check the name.")
-        return [ArticleAddress(site, title) for title in titles]
+    def addresses(self, lines: Sequence[str], category: str | None) -> list[ArticleAddress]:
+        """List the articles named in `lines` or in a category, each with its latest revision.
 
-    def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
+        Raises:
+            FetchingIsOff: fetching is not enabled.
+            InputError: there is no such wiki or category, or the category is empty.
+        """
+        start = home(self.settings)
+        if category:
+            site, name = category_at(category, start)
+            require_online(self.settings, f"the category {category!r}", site)
+        addresses = addresses_in(lines, start)
+        for address in addresses:
+            require_online(self.settings, str(address), address.site)
+        try:
+            if category:
+                titles = members(self.api(site), name)
+                if not titles:
+                    raise InputError(
+                        f"{site.host} has no articles in category {name!r}. Check the name."
+                    )
+                addresses += [ArticleAddress(site, title) for title in titles]
+            return self._newest(addresses)
+        except WikiError as error:
+            raise InputError(str(error)) from error
+
+    def _newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
         """Pin addresses given by title to their latest revision, if there is one."""
         latest_of: dict[ArticleAddress, ArticleAddress] = {}
         for site in dict.fromkeys(address.site for address in addresses):
@@ -171,46 +190,3 @@ def about(page: Page) -> str:
     """Name a page with its revision; what the wiki notes of it follows on lines of its own."""
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
-
-
-def list_articles(
-    wikis: Wikis, settings: Settings, lines: Sequence[str], category: str | None
-) -> list[ArticleAddress]:
-    """List the articles named in `lines` or in a category, each with its latest revision."""
-    start = home(settings)
-    if category:
-        site, _ = category_at(category, start)
-        require_online(settings, f"the category {category!r}", site)
-    addresses = addresses_in(lines, start)
-    for address in addresses:
-        require_online(settings, str(address), address.site)
-    try:
-        if category:
-            addresses += wikis.category(category, start)
-        return wikis.newest(addresses)
-    except WikiError as error:
-        raise InputError(str(error)) from error
-
-
-def page_of(
-    wikis: Wikis,
-    address: ArticleAddress | Path,
-    is_done: Callable[[Site, str], bool],
-    settings: Settings,
-) -> Page | Article | WikiError | FetchError | InputError | None:
-    """Fetch one of many articles, or read a file's first.
-
-    Returns None for a page that is already done, the error if it failed.
-    """
-    if isinstance(address, Path):
-        try:
-            return open_article(address.expanduser(), None, settings, lambda _: None)
-        except InputError as error:
-            return error
-    if address.revision_id and is_done(address.site, address.revision_id):
-        return None
-    try:
-        page = fetch_page(wikis.api(address.site), address)
-    except (WikiError, FetchError) as error:
-        return error
-    return None if is_done(page.site, page.revision_id) else page

@@ -1,6 +1,5 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
-import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -35,18 +34,19 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
+from pincite.verbs.verify import estimate
 from pincite.verbs.verify.article_files import ArticleFiles, match_files
 from pincite.verbs.verify.better_sources import BetterSources
 from pincite.verbs.verify.cited_copies import CitedCopies, corpus_copies
-from pincite.verbs.verify.estimate import Estimate, estimate_article
-from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, could_not_be_checked, coverage_of
-from pincite.wiki.article import PageText, parse_page
+from pincite.verbs.verify.estimate import Estimate
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.report import Report, coverage_of
 from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 if TYPE_CHECKING:
     from pincite.library.web_pages import WebCandidates
+    from pincite.verbs.verify.second_opinion import SecondOpinion
     from pincite.web.sources import FetchStep
 
 # Settings that change how fast or where the work is done, but never the results.
@@ -130,7 +130,7 @@ class Run:
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     works: WorkLookup = WorkLookup()
     flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
-    second: SecondOpinion | None = None  # from a language model
+    second: "SecondOpinion | None" = None  # from a language model
     files: ArticleFiles | None = None  # matched with the article's citations
 
     def verify(
@@ -203,11 +203,11 @@ class Run:
             *_internal_errors(findings, uncited),
         )
 
-    def report_on(self, page: PageText) -> Report | str:
-        def report() -> Report | str:
-            return self.verify(parse_page(page, self.settings.language))
-
-        return errors.attempted(report, could_not_be_checked)
+    def say_estimate(self, article: Article, say: Callable[[str], None]) -> None:
+        """Say what the work for an article takes, unless it is too quick for that."""
+        if estimate.waits_for_servers(self.settings):
+            for line in estimate.describe(self.estimate(article), self.settings):
+                say(f"  {line}")
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""
@@ -320,6 +320,8 @@ def verifying(
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
         second = None
         if settings.judge.url:
+            from pincite.verbs.verify.second_opinion import SecondOpinion
+
             judge = stack.enter_context(runtime.judge(settings))
             examiner = runtime.examiner(settings, judge)
             second = SecondOpinion(examiner, copies, settings.judge.limit, settings.judge.at_once)
@@ -343,7 +345,7 @@ def verifying(
             versions={name: text for name, text in versions.items() if text},
             warnings=tuple(warnings),
             estimate=partial(
-                estimate_article,
+                estimate.estimate_article,
                 copies=copies,
                 time_pairs=verifier.seconds_a_pair,
                 settings=settings,
@@ -357,7 +359,7 @@ def verifying(
 
 
 def _flag_precision(
-    verifier: RoutedVerifier, second: SecondOpinion | None, threshold: float
+    verifier: RoutedVerifier, second: "SecondOpinion | None", threshold: float
 ) -> tuple[tuple[float, float], ...]:
     """Return the precision of flags as measured: with the model's opinions if it is known."""
     measured = second.examiner.known.measured if second else None
@@ -392,34 +394,6 @@ def _unused(problem: Problem) -> Note:
     if line:
         return Note("unused_line", {"file": file, "line": line, "problem": why})
     return Note("unused_file", {"file": file, "problem": why})
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerRun:
-    """What a worker process needs to write the same reports as this one."""
-
-    settings: Settings
-    corpora: Sequence[Path | str] | None
-    sources: Sequence[Path] | None
-
-    def report_on(self, page: PageText) -> Report | str:
-        """Report on an article; the models stay loaded until the process ends."""
-        key = repr(self)
-        if key not in _RUNS:
-            run = verifying(
-                self.settings.replace(threads=1),
-                self.corpora,
-                self.sources,
-                keep=False,  # the cache of judged pairs belongs to one machine
-                own_copies=True,
-            )
-            stack = ExitStack()
-            atexit.register(stack.close)
-            _RUNS[key] = replace(stack.enter_context(run), settings=self.settings)
-        return _RUNS[key].report_on(page)
-
-
-_RUNS: dict[str, Run] = {}  # of this process
 
 
 def _not_looked_up(findings: Sequence[Finding]) -> list[Note]:

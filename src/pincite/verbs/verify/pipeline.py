@@ -4,16 +4,14 @@ claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 claims that fail ─▶ `better_sources` ─▶ suggestions
-findings ─▶ their sources' texts ─▶ examined language model ─▶ one verdict of both
 
 An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.errors`).
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pincite import errors
 from pincite.documents.text import code_of
@@ -30,11 +28,10 @@ from pincite.judgement.findings import (
 from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
-from pincite.llm.calls import Calls, run_concurrently
 from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
-from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, quoted_span
+from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred
 from pincite.text.clauses import clauses
 from pincite.text.dates import stated_date
 from pincite.text.languages import named
@@ -45,7 +42,6 @@ from pincite.text.syntax import Clause
 from pincite.text.words import shared
 from pincite.types import (
     GAP,
-    STOPPED,
     Article,
     Changed,
     Citation,
@@ -57,20 +53,15 @@ from pincite.types import (
     Failed,
     Finding,
     Label,
-    Opinion,
     Part,
     Passage,
     Reason,
     Span,
     Unchecked,
     Uncited,
-    own_digest,
 )
 from pincite.verbs.verify.better_sources import BetterSources
-from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
-
-if TYPE_CHECKING:
-    from pincite.llm.judge import Examiner, Judge
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, only_quotes
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
@@ -462,93 +453,6 @@ class VerifyPipeline:
         return read if read and isinstance(read.source, Document) else None
 
 
-@dataclass(frozen=True, slots=True)
-class SecondOpinion:
-    """Asks an examined language model about findings; `decide` makes one verdict of both."""
-
-    examiner: "Examiner"
-    copies: CitedCopies
-    most: int | None = 100  # findings to ask about; None: all
-    at_once: int = 4
-
-    @property
-    def calls(self) -> Calls:
-        return self.examiner.judge.calls
-
-    def on(
-        self,
-        article: Article,
-        findings: Sequence[Finding],
-        progress: Callable[[int, int], None] | None = None,  # calls done, in total
-    ) -> list[Finding]:
-        """Decide with the model's opinions. After Ctrl-C, use those that arrived."""
-        chosen = worth_asking(findings)[: self.most]
-        decided = list(findings)
-        if not chosen:
-            return decided
-        opinions = self._opinions(article, [findings[n] for n in chosen], progress)
-        for n, opinion in zip(chosen, opinions, strict=True):
-            decided[n] = decide.with_opinion(findings[n], opinion or STOPPED)
-        failures = [one.opinion for one in decided if isinstance(one.opinion, Failed)]
-        self.calls.unanswered = Counter(why.detail for why in failures if why.is_of_run)
-        return decided
-
-    def _opinions(
-        self,
-        article: Article,
-        findings: Sequence[Finding],
-        progress: Callable[[int, int], None] | None,
-    ) -> Sequence[Opinion | Failed | None]:
-        """Return an opinion per finding; None where the run was stopped before it arrived."""
-        judge = self.examiner(article.language)
-        if isinstance(judge, Failed):
-            return [judge] * len(findings)
-        calls = [partial(self._opinion, judge, one, article.timestamp) for one in findings]
-        return run_concurrently(calls, self.at_once, self.calls, progress)
-
-    def _opinion(self, judge: "Judge", finding: Finding, written: str | None) -> Opinion | Failed:
-        def ask() -> Opinion | Failed:
-            sources = self._sources(finding, written)
-            if not sources:
-                return Failed("source", "the sources must not be sent, or no longer exist")
-            return judge.opinion(finding.claim, sources)
-
-        return errors.attempted(ask, lambda why: why)
-
-    def _sources(self, finding: Finding, written: str | None) -> list[Document]:
-        """Return the documents read for the citations, except private copies: never sent."""
-        documents: dict[str, Document] = {}
-        for result in finding.citations:
-            if isinstance(result.outcome, Unchecked) and not decide.is_foreign(result.outcome):
-                continue
-            read = self.copies.archived if result.changed else self.copies.read
-            cited = read(result.citation, written)
-            document = cited.source if cited else None
-            if isinstance(document, Document) and own_digest(document.url) is None:
-                documents[document.doc_id] = document
-        return list(documents.values())
-
-
-def worth_asking(findings: Sequence[Finding]) -> list[int]:
-    """Return the indices of the findings that could be read, the likeliest to change first.
-
-    That is the probability that ours is wrong: of support if we find none, else of its contrary.
-    """
-
-    def change(n: int) -> float:
-        own = findings[n].prob_supported
-        if own is None:  # in a language that only the model reads
-            return 1.0
-        return 1 - own if findings[n].label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else own
-
-    readable = [
-        n
-        for n, finding in enumerate(findings)
-        if finding.score is not None or any(decide.is_foreign(r.outcome) for r in finding.citations)
-    ]
-    return sorted(readable, key=change, reverse=True)
-
-
 def _with_failure(finding: Finding, why: Failed) -> Finding:
     return replace(finding, failed=why)
 
@@ -629,52 +533,3 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     if all(" ".join(span.of(passage).split()) in today_text for span in sentences(passage)):
         return None
     return Changed(now.copy, now.outcome, now.label)
-
-
-# Own copies are used for judging and are never shared. A finding keeps only a short quote of one
-# and its SHA-256. The context of the quote is removed from the finding itself, so that no report
-# format can leak it.
-MAX_OWN_QUOTE = 300  # characters
-
-
-def only_quotes(finding: Finding) -> Finding:
-    """Reduce own copies to their quotes; other findings are returned unchanged."""
-    results = tuple(map(_only_quotes_of, finding.citations))
-    if all(new is old for new, old in zip(results, finding.citations, strict=True)):
-        return finding
-    return replace(
-        finding,
-        citations=results,
-        together=finding.together and _quote_of(finding.together),
-        missing=_parts_with_quotes(finding.missing),
-    )
-
-
-def _only_quotes_of(result: CitationResult) -> CitationResult:
-    outcome = result.outcome
-    if isinstance(outcome, Unchecked) or not own_digest(outcome.passage.url):
-        return result
-    return replace(
-        result,
-        outcome=_quote_of(outcome),
-        clauses=_parts_with_quotes(result.clauses),
-        missing=_parts_with_quotes(result.missing),
-    )
-
-
-def _parts_with_quotes(parts: Sequence[Part]) -> tuple[Part, ...]:
-    return tuple(
-        replace(part, evidence=part.evidence and _quote_of(part.evidence)) for part in parts
-    )
-
-
-def _quote_of(evidence: Evidence) -> Evidence:
-    """Reduce the passage to its quote, cut between words."""
-    start, words = quoted_span(evidence).start, evidence.quoted
-    if len(words) > MAX_OWN_QUOTE:
-        cut = words[: MAX_OWN_QUOTE + 1]
-        words = cut.rsplit(None, 1)[0] if " " in cut else cut
-        words = words[:MAX_OWN_QUOTE]
-    span = Span(start, start + len(words))
-    passage = replace(evidence.passage, text=words, span=span, about="", pieces=())
-    return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)
