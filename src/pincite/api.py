@@ -40,7 +40,6 @@ from pincite.verbs.check.report import Check, CheckReport
 from pincite.verbs.check.speakers import Occasion
 from pincite.verbs.verify import articles, build
 from pincite.verbs.verify import render as verify_render
-from pincite.verbs.verify import report as verify_report
 from pincite.verbs.verify import terminal as verify_terminal
 from pincite.verbs.verify.report import Report as VerifyReport
 from pincite.wiki.article import article_in
@@ -88,8 +87,8 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_html(self) -> str:
         """Return one self-contained page, as in the command line's `--html`."""
-        page, _, _ = _RENDERERS[type(self.record)]
-        return str(page.to_html(self.record))
+        render, _ = _RENDERERS[type(self.record)]
+        return str(render.to_html(self.record))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return a pandas table with a row per citation, judged passage, or sentence.
@@ -104,13 +103,13 @@ class Report(Generic[Record_co, Result_co]):
         except ImportError as error:
             message = "to_frame() needs pandas, which is not installed: pip install pandas"
             raise MissingExtra(message) from error
-        _, table, _ = _RENDERERS[type(self.record)]
-        return pandas.DataFrame(list(table.rows(self.record)), columns=list(table.COLUMNS))
+        render, _ = _RENDERERS[type(self.record)]
+        return pandas.DataFrame(list(render.rows(self.record)), columns=list(render.COLUMNS))
 
     def __str__(self) -> str:
         shown = io.StringIO()
         console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
-        _, _, terminal = _RENDERERS[type(self.record)]
+        _, terminal = _RENDERERS[type(self.record)]
         terminal.print_report(self.record, console)
         return shown.getvalue()
 
@@ -128,11 +127,11 @@ class Report(Generic[Record_co, Result_co]):
         return f'{frame} srcdoc="{whole}"></iframe>'
 
 
-# Per record: the modules that render its page and its table, and the one that prints it.
-_RENDERERS: dict[type, tuple[Any, Any, Any]] = {
-    VerifyReport: (verify_render, verify_report, verify_terminal),
-    CheckReport: (check_render, check_render, check_terminal),
-    AnswerReport: (ask_render, ask_render, ask_terminal),
+# Per record: the module that renders its page and its table, and the one that prints it.
+_RENDERERS: dict[type, tuple[Any, Any]] = {
+    VerifyReport: (verify_render, verify_terminal),
+    CheckReport: (check_render, check_terminal),
+    AnswerReport: (ask_render, ask_terminal),
 }
 
 

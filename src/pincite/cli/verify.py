@@ -21,7 +21,7 @@ from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
 from pincite.types import Finding, Label
 from pincite.verbs.verify import article_files, articles, estimate, render, terminal
-from pincite.verbs.verify.report import Report, to_csv
+from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.terminal import REFERENCES
 from pincite.verbs.verify.wikitext import to_wikitext
 from pincite.wiki.article import read_pages_of
@@ -261,7 +261,7 @@ def deliver(
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
-        "csv": lambda: to_csv(report),
+        "csv": lambda: render.to_csv(report),
         "html": lambda: render.to_html(report),
         "wikitext": lambda: to_wikitext(report, today),
     }

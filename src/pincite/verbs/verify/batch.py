@@ -25,7 +25,7 @@ from pincite.settings import Settings
 from pincite.types import Article, Failed
 from pincite.verbs.verify import articles, render, worklist
 from pincite.verbs.verify.build import Run, verifying
-from pincite.verbs.verify.report import Report, could_not_be_checked, worst_to_csv
+from pincite.verbs.verify.report import Report, could_not_be_checked
 from pincite.wiki.addresses import ArticleAddress
 from pincite.wiki.api import WikiError, article_of, fetch_page
 from pincite.wiki.article import PageText, parse_page, read_pages_of
@@ -121,7 +121,7 @@ class ReportFolder:
         for worst in heapq.nsmallest(n_claims, self._scores):
             ranks.setdefault(worst.name, set()).add(worst.rank)
         reports = ((Report.from_file(self.path / f"{name}.json"), ranks[name]) for name in ranks)
-        durable.write_text(self.path / "worst.csv", worst_to_csv(reports))
+        durable.write_text(self.path / "worst.csv", render.worst_to_csv(reports))
 
 
 def _name_of(host: str, revision_id: str) -> str:
