@@ -70,8 +70,8 @@ _ENGLISH = {"simple": "en", "": "en"}
 # we read showed nothing of their claims ("### Select Language:").
 LEAST_SHARED = 2.0
 BEST_PASSAGES = 3  # of the whole claim, in which its clauses are judged
-# The labels under which a source supports the claim at least in part, the better first.
-_SUPPORTING = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+# How much of the claim a source supports; nothing under the other labels.
+_SUPPORT = {Label.SUPPORTED: 2, Label.PARTLY_SUPPORTED: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,6 @@ class _Checked:
 
     read: ReadSource
     result: CitationResult
-
-
-@dataclass(frozen=True, slots=True)
-class _ClauseInSource:
-    """A clause of a claim, to be judged in the best passages of one of its sources."""
-
-    clause: Clause
-    n_source: int
-    page: cascade.Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +177,7 @@ class VerifyPipeline:
         is_failing = finding.label is not Label.SUPPORTED
         if self.better and (is_failing or claim.wants_source or self.suggest == "all"):
             search = partial(self.better.add_to, finding, written)
-            finding = errors.attempted(search, partial(_with_failure, finding))
+            finding = errors.attempted(search, lambda why: replace(finding, failed=why))
         return only_quotes(finding)
 
     def with_sources(self, uncited: Uncited, written: str | None = None) -> Uncited:
@@ -256,37 +247,26 @@ class VerifyPipeline:
         Empty for a single clause, and for a source that clearly supports the whole claim.
         """
         parts: list[list[Part]] = [[] for _ in sources]
-        asked = list(self._clauses_to_judge(claim, sources))
-        if not asked:
-            return parts
-        pages = [one.page for one in asked]
-        judged = cascade.read_pages(pages, self._verify, self._fails, first=1)
-        for one, evidence in zip(asked, judged, strict=True):
-            if best := decide.best(evidence):
-                span, text = one.clause.span, one.clause.text
-                is_supported = best.prob_supported >= self.threshold
-                part = Part("clause", span, span.of(claim.text), is_supported, best, text)
-                parts[one.n_source].append(part)
-        return parts
-
-    def _clauses_to_judge(
-        self, claim: Claim, sources: Sequence[ReadSource]
-    ) -> Iterator[_ClauseInSource]:
-        own = [
-            clause
-            for clause in clauses(claim.text)
-            if claim.own is None or clause.span.overlaps(claim.own)
-        ]
+        own = [c for c in clauses(claim.text) if claim.own is None or c.span.overlaps(claim.own)]
         if len(own) < 2:
-            return
-        for n, source in enumerate(sources):
-            if decide.is_sure(source.evidence, self.threshold):
-                continue
-            ranked = sorted(source.evidence, key=lambda one: one.score, reverse=True)
-            passages = [one.passage for one in ranked[:BEST_PASSAGES]]
-            for clause in own if passages else ():
-                stated = replace(claim, text=clause.text, own=None)
-                yield _ClauseInSource(clause, n, cascade.Page(stated, passages))
+            return parts
+        asked: list[tuple[list[Part], Clause]] = []
+        pages = []
+        for of_source, source in zip(parts, sources, strict=True):
+            if source.evidence and not decide.is_sure(source.evidence, self.threshold):
+                ranked = sorted(source.evidence, key=lambda one: one.score, reverse=True)
+                passages = [one.passage for one in ranked[:BEST_PASSAGES]]
+                asked += [(of_source, clause) for clause in own]
+                claims = [replace(claim, text=clause.text, own=None) for clause in own]
+                pages += [cascade.Page(stated, passages) for stated in claims]
+        judged = cascade.read_pages(pages, self._verify, self._fails, first=1) if pages else []
+        for (of_source, clause), evidence in zip(asked, judged, strict=True):
+            if best := decide.best(evidence):
+                is_supported = best.prob_supported >= self.threshold
+                words = clause.span.of(claim.text)
+                part = Part("clause", clause.span, words, is_supported, best, clause.text)
+                of_source.append(part)
+        return parts
 
     def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         def check(some: Sequence[ReadSource]) -> list[_Checked]:
@@ -304,23 +284,23 @@ class VerifyPipeline:
         outcome = self._outcome(read, parts, absent)
         lacking = (*absent, *contradicted_words(claim.text, outcome))
         verdict = decide_on_source(outcome, parts, lacking, self.threshold)
-        fails = verdict.label not in _SUPPORTING
+        fails = verdict.label not in _SUPPORT
         if fails and (why := read.unread):
             return self._check(claim, read.as_failed(why))
         source, citation, copy = read.source, read.citation, read.cited.copy
-        place, is_other_copy = None, False
+        place, note = None, None
         if isinstance(outcome, Evidence) and isinstance(source, Document):
             if verdict.label is Label.NOT_SUPPORTED and self._is_unrelated(claim, outcome):
                 outcome = replace(outcome, quote=None)
             else:
                 place = place_of(outcome, source, read.aim, claim.text)
             is_own = copy is not None and copy.kind is CopyKind.OWN
-            is_other_copy = fails and is_own and not mentions(source, names_of(citation))
-            if is_other_copy:
-                title = citation.title or citation.text
-                outcome = _with_note(outcome, Note("other_copy", {"title": title}))
-            if not fails and (words := beyond_quote(claim, outcome)):
-                outcome = _with_note(outcome, Note("beyond_quote", {"words": words}))
+            if fails and is_own and not mentions(source, names_of(citation)):
+                note = Note("other_copy", {"title": citation.title or citation.text})
+            elif not fails and (words := beyond_quote(claim, outcome)):
+                note = Note("beyond_quote", {"words": words})
+            if note:
+                outcome = replace(outcome, notes=(*outcome.notes, note))
         result = CitationResult(
             citation=citation,
             outcome=with_retraction(outcome, source),
@@ -332,7 +312,7 @@ class VerifyPipeline:
             place=place,
             copy=copy,
             not_live=read.cited.not_live,
-            other_copy=is_other_copy,
+            other_copy=fails and note is not None,
         )
         return _Checked(read, result)
 
@@ -453,14 +433,6 @@ class VerifyPipeline:
         return read if read and isinstance(read.source, Document) else None
 
 
-def _with_failure(finding: Finding, why: Failed) -> Finding:
-    return replace(finding, failed=why)
-
-
-def _with_note(evidence: Evidence, note: Note) -> Evidence:
-    return replace(evidence, notes=(*evidence.notes, note))
-
-
 def _quoting_a_part(evidence: Sequence[Evidence], parts: Sequence[Part]) -> Evidence | None:
     """Return the evidence that a supported part was found in, quoting that part."""
     for part in reversed(parts):
@@ -519,11 +491,9 @@ def _is_live(checked: _Checked) -> bool:
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     """Return today's page if the archived copy supports more by words that are now gone."""
     now, then, page = today.result, archived.result, today.read.source
-    better = (
-        _SUPPORTING[: _SUPPORTING.index(now.label)] if now.label in _SUPPORTING else _SUPPORTING
-    )
-    if not isinstance(then.outcome, Evidence) or then.label not in better:
+    if _SUPPORT.get(then.label, 0) <= _SUPPORT.get(now.label, 0):
         return None
+    assert isinstance(then.outcome, Evidence)
     assert isinstance(page, Document)
     assert isinstance(now.outcome, Evidence)
     assert now.copy
