@@ -407,17 +407,8 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
     return articles.open_article(given, title, settings, lambda line: None)
 
 
-def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
-    def opened(one: Corpus) -> Path | str | OpenCorpus:
-        return engines.address(one) if isinstance(one, str) else one
-
-    if given is None:
-        return settings.library.places or None
-    if isinstance(given, Mapping):
-        return {name: opened(each) for name, each in given.items()}
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return [opened(each) for each in given]
-    return opened(given)
+def _corpora(given: Corpora | None, settings: Settings) -> Corpora | None:
+    return settings.library.places or None if given is None else given
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:

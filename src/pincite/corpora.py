@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from pincite.corpus import engines
@@ -28,7 +29,7 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
         CorpusError, StaleCorpus, MissingModel
     """
     places = name_corpora(corpora)
-    encoders: dict[str, Encoder] = {}
+    load_encoder = cache(partial(encoder, settings))
     with ExitStack() as stack:
         found: dict[str, Corpus] = {}
         for name, place in places.items():
@@ -36,9 +37,7 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
                 found[name] = place
                 continue
             chosen = encoder_name(settings, place, several=len(places) > 1)
-            if chosen not in encoders:
-                encoders[chosen] = encoder(settings, chosen)
-            found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
+            found[name] = stack.enter_context(engines.open(place, load_encoder(chosen)))
         works = stack.enter_context(catalogue.of_user())
         yield Corpora(found) if works is None else Corpora(found, works.marked)
 
@@ -73,7 +72,7 @@ def name_corpora(corpora: Places) -> dict[str, Place]:
 
 def _with_name(place: Place) -> tuple[str, Place]:
     match = _NAMED.fullmatch(str(place)) if isinstance(place, Path | str) else None
-    if match is None or (isinstance(place, Path) and place.exists()):
+    if match is None or Path(match[0]).exists():
         return "", place
     return " ".join(match[1].split()), engines.address(match[2])
 
