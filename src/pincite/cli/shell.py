@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -97,39 +97,32 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         _print_error("stopped; everything committed so far is kept.")
         return STOPPED
-    failure = _describe(error)
-    _print_error(failure.message)
-    return failure.code
+    message, code = _describe(error)
+    _print_error(message)
+    return code
 
 
-class _Failure(NamedTuple):
-    """How an error ends the program."""
-
-    message: str
-    code: int
-
-
-def _describe(error: BaseException) -> _Failure:
+def _describe(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code with which an error ends the program."""
     if isinstance(error, ImportError) and (missing := extras.missing(error)):
         error = missing
     if isinstance(error, PinciteError):
-        return _Failure(str(error), error.exit_code)
+        return str(error), error.exit_code
     if isinstance(error, MemoryError):
-        message = "out of memory. Try a smaller input, or close other programs."
-        return _Failure(message, UNWRITTEN)
+        return "out of memory. Try a smaller input, or close other programs.", UNWRITTEN
     if isinstance(error, OSError):
         names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
         what = f"{', '.join(names)}: " if names else ""
         step = _NEXT_STEPS.get(error.errno or 0) or _write_log(error)
         why = error.strerror or _one_line(error) or error.__class__.__name__
-        return _Failure(f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE)
+        return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
     if isinstance(error, UnicodeError):
         why, code = "text that is not UTF-8", UNUSABLE
     elif error.__class__.__module__ == "sqlite3":
         why, code = "a database cannot be used", UNWRITTEN
     else:
         why, code = f"a bug: {error.__class__.__name__}", BUG
-    return _Failure(f"{why}: {_one_line(error)}. {_write_log(error)}", code)
+    return f"{why}: {_one_line(error)}. {_write_log(error)}", code
 
 
 def _one_line(error: BaseException) -> str:

@@ -547,7 +547,7 @@ _PREFIXED = {
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
     "references": "crossref datacite openalex pubmed open_library",
-    "results": "folder by markdown git",
+    "results": "folder by markdown",
 }
 _SHORTER = {
     "check.threshold": "confirmation_threshold",

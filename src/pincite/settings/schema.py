@@ -41,13 +41,8 @@ T = TypeVar("T")
 PREFIX = "PINCITE_"
 OPTION = "option"  # origin
 # Variables that are not settings.
-_OTHER_VARIABLES = {
-    "PINCITE_CACHE",
-    "PINCITE_SHARED",
-    "PINCITE_WIKI_KEY",
-    chat.EMBEDDINGS_KEY_VARIABLE,
-}
-_OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
+_OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", "PINCITE_WIKI_KEY", chat.KEY_VARIABLE}
+_OTHER_VARIABLES |= {chat.EMBEDDINGS_KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
 SEPARATE = ("server",)  # tables with a separate schema
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
@@ -85,11 +80,7 @@ class Range:
         return {**handler(source), **limits}
 
 
-class _Path:
-    """Marks a setting that names a file or folder."""
-
-
-PATH = _Path()
+PATH = object()  # marks a setting that names a file or folder
 Share = Annotated[float, Range(0, 1, "()")]
 _EXPECTED = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 

@@ -120,15 +120,10 @@ class Wikis:
         """Pin addresses given by title to their latest revision, if there is one."""
         latest_of: dict[ArticleAddress, ArticleAddress] = {}
         for site in dict.fromkeys(address.site for address in addresses):
-            untied = [
-                address
-                for address in addresses
-                if address.site == site and not (address.revision_id or address.page_id)
-            ]
-            titles = [str(address.title) for address in untied]
-            revisions = latest(self.api(site), titles)
-            for address, title in zip(untied, titles, strict=True):
-                if revision := revisions[title]:
+            untied = [a for a in addresses if a.site == site and not (a.revision_id or a.page_id)]
+            revisions = latest(self.api(site), [str(address.title) for address in untied])
+            for address in untied:
+                if revision := revisions[str(address.title)]:
                     latest_of[address] = ArticleAddress(site, revision_id=revision)
         return list(dict.fromkeys(latest_of.get(address, address) for address in addresses))
 
@@ -167,12 +162,8 @@ def open_article(
 ) -> Article:
     """Open an article from a file or a wiki.
 
-    Args:
-        given: a file name; anything else is a title or an address.
-        title: which page of a dump; for any other file, its title.
-        settings: whether a wiki may be queried, and which.
-        report: as in `fetch_article`.
-        language: overrides the language of a file.
+    `given` is a file name; anything else is a title or an address. `title` chooses a page of a
+    dump, and names the article of any other file. `language` overrides that of a file.
 
     Raises:
         InputError: nothing can be read; FetchingIsOff, FetchError: as `fetch_article`.

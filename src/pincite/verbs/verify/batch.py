@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -39,18 +39,15 @@ class _Score(NamedTuple):
     rank: int
 
 
+@dataclass(slots=True)
 class ReportFolder:
     """The reports of many articles in a folder, with a work-list."""
 
-    def __init__(
-        self, path: Path, is_current: Callable[[Report], bool], worst: float | None = None
-    ) -> None:
-        """`worst`: the share of the claims, those most likely to fail, to write to worst.csv."""
-        self.path = path
-        self._is_current = is_current
-        self._worst = worst
-        self._rows: list[worklist.Row] = []
-        self._scores: list[_Score] = []
+    path: Path
+    is_current: Callable[[Report], bool]
+    worst: float | None  # share of the claims, those most likely to fail, to write to worst.csv
+    _rows: list[worklist.Row] = field(default_factory=list)
+    _scores: list[_Score] = field(default_factory=list)
 
     @property
     def n_done(self) -> int:
@@ -62,7 +59,7 @@ class ReportFolder:
             report = Report.from_file(self.path / f"{name}.json")
         except InputError:
             return False  # missing, truncated, or from another version
-        if not (report.complete and self._is_current(report)):
+        if not (report.complete and self.is_current(report)):
             return False
         self._add(report, name)
         return True
@@ -105,8 +102,8 @@ class ReportFolder:
                 ("html", worklist.to_html(listed)),
             ):
                 durable.write_text(self.path / f"worklist.{ending}", text)
-            if self._worst:
-                self._write_worst(self._worst)
+            if self.worst:
+                self._write_worst(self.worst)
         return listed
 
     def _add(self, report: Report, name: str) -> None:

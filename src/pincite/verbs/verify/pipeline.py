@@ -380,19 +380,16 @@ class VerifyPipeline:
         words only, and the first one has the year.
         """
         own = [one.read.evidence for one in checked if one.read.evidence]
-        earlier = [
-            source.evidence
-            for source in errors.each(
-                lambda some: self._judge_sources(claim, some),
-                [self._obtain(citation, written) for citation in claim.earlier],
-                lambda source, why: source.as_failed(why),
-            )
-        ]
+        judged = errors.each(
+            lambda some: self._judge_sources(claim, some),
+            [self._obtain(citation, written) for citation in claim.earlier],
+            lambda source, why: source.as_failed(why),
+        )
+        earlier = [source.evidence for source in judged]
         together = self._together(claim, [*own, *earlier]) if own else None
-        if together is None or not all(map(self._fails, earlier)):
-            return alone  # the earlier sources add nothing
-        if decide.label_of(together, self.threshold) is not Label.SUPPORTED:
-            return alone
+        is_supported = together and decide.label_of(together, self.threshold) is Label.SUPPORTED
+        if not is_supported or not all(map(self._fails, earlier)):
+            return alone  # the earlier sources add nothing, or support the claim without its own
         results = tuple(
             replace(result, label=Label.PARTLY_SUPPORTED)
             if result.label is Label.NOT_SUPPORTED
@@ -415,11 +412,9 @@ class VerifyPipeline:
         The editor cited what the page said then. A copy counts as older only if its passage is gone
         from today's page; otherwise the same page would be judged twice.
         """
-        archived: dict[int, ReadSource] = {}
-        for n, today in enumerate(checked):
-            copy = self._archived(today.result.citation, written) if _is_live(today) else None
-            if copy:
-                archived[n] = copy
+        failing = [n for n, today in enumerate(checked) if _is_live(today)]
+        read = {n: self._archived(checked[n].result.citation, written) for n in failing}
+        archived = {n: copy for n, copy in read.items() if copy}
         as_cited = list(checked)
         for n, then in zip(archived, self._check_all(claim, [*archived.values()]), strict=True):
             if changed := _changed(checked[n], then):

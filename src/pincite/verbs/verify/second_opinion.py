@@ -43,32 +43,25 @@ class SecondOpinion:
         self,
         article: Article,
         findings: Sequence[Finding],
-        progress: Callable[[int, int], None] | None = None,  # calls done, in total
+        progress: Callable[[int, int], None],  # calls done, in total
     ) -> list[Finding]:
         """Decide with the model's opinions. After Ctrl-C, use those that arrived."""
         chosen = worth_asking(findings)[: self.most]
         decided = list(findings)
         if not chosen:
             return decided
-        opinions = self._opinions(article, [findings[n] for n in chosen], progress)
+        judge = self.examiner(article.language)
+        opinions: Sequence[Opinion | Failed | None]  # None: the run was stopped before
+        if isinstance(judge, Failed):
+            opinions = [judge] * len(chosen)
+        else:
+            calls = [partial(self._opinion, judge, findings[n], article.timestamp) for n in chosen]
+            opinions = run_concurrently(calls, self.at_once, self.calls, progress)
         for n, opinion in zip(chosen, opinions, strict=True):
             decided[n] = decide.with_opinion(findings[n], opinion or STOPPED)
         failures = [one.opinion for one in decided if isinstance(one.opinion, Failed)]
         self.calls.unanswered = Counter(why.detail for why in failures if why.is_of_run)
         return decided
-
-    def _opinions(
-        self,
-        article: Article,
-        findings: Sequence[Finding],
-        progress: Callable[[int, int], None] | None,
-    ) -> Sequence[Opinion | Failed | None]:
-        """Return an opinion per finding; None where the run was stopped before it arrived."""
-        judge = self.examiner(article.language)
-        if isinstance(judge, Failed):
-            return [judge] * len(findings)
-        calls = [partial(self._opinion, judge, one, article.timestamp) for one in findings]
-        return run_concurrently(calls, self.at_once, self.calls, progress)
 
     def _opinion(self, judge: Judge, finding: Finding, written: str | None) -> Opinion | Failed:
         def ask() -> Opinion | Failed:
