@@ -26,16 +26,7 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.report import (
-    FLAGS,
-    Report,
-    Stage,
-    counting_rule,
-    coverage_rows,
-    lost_rows,
-    stage_of,
-    unread_groups,
-)
+from pincite.verbs.verify.report import FLAGS, Report, Stage, stage_of, unread_groups
 from pincite.verbs.verify.wikitext import to_paste
 from pincite.wiki.suggest import Dates
 
@@ -94,9 +85,9 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
             for group in unread_groups(enumerate(report.findings, 1))
         ],
         uncited=uncited,
-        stages=coverage_rows(report.coverage),
-        counted=counting_rule(report.coverage),
-        lost=lost_rows(report.coverage),
+        stages=report.coverage.stage_rows,
+        counted=report.coverage.counting_rule,
+        lost=report.coverage.lost_rows,
         advice=report.advice or wording.ADVICE,
         css=templates.style("verify.css"),
     )

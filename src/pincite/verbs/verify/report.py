@@ -59,6 +59,22 @@ class Tally:
 NOTHING = Tally(0, 0)
 
 
+class StageRow(NamedTuple):
+    """A row of the table of stages; the references of an article have no count of sources."""
+
+    head: str
+    uses: int
+    sources: int | None
+
+
+class LostRow(NamedTuple):
+    """Citations that were not judged: "3 (2 sources)", why, and what the user can do."""
+
+    number: str
+    why: str
+    step: str
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How many citations of an article reached each stage, and why the others did not.
@@ -76,6 +92,32 @@ class Coverage:
     def __post_init__(self) -> None:
         if lacking := sorted(set(Stage) - set(self.stages)):
             raise ValueError(f"it lacks {', '.join(lacking)}")
+
+    @property
+    def stage_rows(self) -> list[StageRow]:
+        references = StageRow("references in the article", self.references, None)
+        stages = self.stages.items()
+        return [references, *(StageRow(COVERAGE[stage], n.uses, n.sources) for stage, n in stages)]
+
+    @property
+    def lost_rows(self) -> list[LostRow]:
+        rows = []
+        for reason, n in self.reasons.items():
+            sources = "" if n.uses == n.sources else f" ({n_of(n.sources, 'source')})"
+            rows.append(LostRow(f"{n.uses}{sources}", REASONS[reason], STEPS[reason]))
+        return rows
+
+    @property
+    def counting_rule(self) -> str:
+        """Explain what is counted, and which copies were judged."""
+        if not self.copies:
+            return COVERAGE["rule"]
+        kinds = [
+            f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
+            f"({n_of(n.sources, 'source')})"
+            for kind, n in self.copies.items()
+        ]
+        return f"{COVERAGE['rule']} Judged from {'; '.join(kinds)}."
 
 
 K = TypeVar("K", Stage, Reason, CopyKind)
@@ -165,49 +207,6 @@ def _tally(citations: Iterable[Citation]) -> Tally:
         urls = addresses(citation)
         sources.append(urls[0].partition("#")[0] if urls else citation.definition)
     return Tally(len(sources), len(set(sources)))
-
-
-class StageRow(NamedTuple):
-    """A row of the table of stages; the references of an article have no count of sources."""
-
-    head: str
-    uses: int
-    sources: int | None
-
-
-class LostRow(NamedTuple):
-    """Citations that were not judged: "3 (2 sources)", why, and what the user can do."""
-
-    number: str
-    why: str
-    step: str
-
-
-def coverage_rows(coverage: Coverage) -> list[StageRow]:
-    references = StageRow("references in the article", coverage.references, None)
-    stages = coverage.stages.items()
-    return [references, *(StageRow(COVERAGE[stage], n.uses, n.sources) for stage, n in stages)]
-
-
-def lost_rows(coverage: Coverage) -> list[LostRow]:
-    rows = []
-    for reason, tally in coverage.reasons.items():
-        is_same = tally.uses == tally.sources
-        number = str(tally.uses) if is_same else f"{tally.uses} ({n_of(tally.sources, 'source')})"
-        rows.append(LostRow(number, REASONS[reason], STEPS[reason]))
-    return rows
-
-
-def counting_rule(coverage: Coverage) -> str:
-    """Explain what is counted, and which copies were judged."""
-    if not coverage.copies:
-        return COVERAGE["rule"]
-    kinds = [
-        f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
-        f"({n_of(n.sources, 'source')})"
-        for kind, n in coverage.copies.items()
-    ]
-    return f"{COVERAGE['rule']} Judged from {'; '.join(kinds)}."
 
 
 class UnreadGroup(NamedTuple):

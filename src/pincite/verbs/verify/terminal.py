@@ -26,16 +26,7 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.report import (
-    FLAGS,
-    Counts,
-    Coverage,
-    Report,
-    Stage,
-    counting_rule,
-    coverage_rows,
-    unread_groups,
-)
+from pincite.verbs.verify.report import FLAGS, Counts, Coverage, Report, Stage, unread_groups
 
 # Characters before an ellipsis.
 CLAIM_WIDTH = 300
@@ -107,7 +98,7 @@ def _parts(
         yield _excluded_pages(report)
     yield Text()
     yield coverage_table(report.coverage)
-    yield Text(counting_rule(report.coverage), style="dim")
+    yield Text(report.coverage.counting_rule, style="dim")
     yield from (Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings)
 
 
@@ -164,7 +155,7 @@ def coverage_table(coverage: Coverage) -> Table:
     table.add_column("")
     table.add_column("citations", justify="right")
     table.add_column("sources", justify="right")
-    for row in coverage_rows(coverage):
+    for row in coverage.stage_rows:
         table.add_row(row.head, str(row.uses), "" if row.sources is None else str(row.sources))
     return table
 

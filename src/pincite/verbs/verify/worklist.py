@@ -17,16 +17,7 @@ from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
 from pincite.types import Label, Reliability
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.report import (
-    FLAGS,
-    Coverage,
-    Report,
-    Stage,
-    counting_rule,
-    coverage_rows,
-    lost_rows,
-    total,
-)
+from pincite.verbs.verify.report import FLAGS, Coverage, Report, Stage, total
 from pincite.verbs.verify.terminal import coverage_table, grid
 
 FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
@@ -160,9 +151,9 @@ def to_html(worklist: WorkList) -> str:
             for row in worklist.rows
         ],
         head=worklist.head,
-        stages=coverage_rows(coverage),
-        counted=f"{counting_rule(coverage)} Each article counts its own sources.",
-        lost=lost_rows(coverage),
+        stages=coverage.stage_rows,
+        counted=f"{coverage.counting_rule} Each article counts its own sources.",
+        lost=coverage.lost_rows,
         waiting=coverage.waiting,
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
@@ -191,10 +182,10 @@ def print_list(worklist: WorkList, console: Console) -> None:
     if coverage.reasons:
         n_lost = cells.n_of(sum(tally.uses for tally in coverage.reasons.values()), "citation")
         lost = grid(f"{n_lost} could not be checked, and what you can do", style="yellow")
-        for row in lost_rows(coverage):
+        for row in coverage.lost_rows:
             lost.add_row(row.number, row.why, Text(row.step, style="dim"))
         parts += [lost, Text()]
-    parts += [coverage_table(coverage), Text(counting_rule(coverage), style="dim")]
+    parts += [coverage_table(coverage), Text(coverage.counting_rule, style="dim")]
     console.print(Group(*parts))
 
 
