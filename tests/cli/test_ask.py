@@ -3,17 +3,17 @@
 import csv
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner, Result
+from cli.check_runs import invoke
 from models.chat_server import Server, refusal, serving
 from models.chat_server import good as reply
 
 from pincite import codec
-from pincite.cli import cli
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.ask.wording import NO_ANSWER
 
@@ -42,10 +42,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ask")
     lines = "".join(json.dumps({**p, **p["meta"]}) + "\n" for p in PAPERS)
     (folder / "papers.jsonl").write_text(lines)
-    done = CliRunner().invoke(
-        cli, ["corpus", "add", str(folder / "kb"), str(folder / "papers.jsonl"), "-q"]
-    )
-    assert done.exit_code == 0, done.output
+    invoke("corpus", "add", folder / "kb", folder / "papers.jsonl", "-q")
     return folder / "kb"
 
 
@@ -61,10 +58,7 @@ def server() -> Iterator[Server]:
         yield found
 
 
-def run(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(cli, ["ask", *map(str, arguments)], catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
+run = partial(invoke, "ask")
 
 
 def test_every_format_from_one_question(corpus: Path, home: Path) -> None:
@@ -118,14 +112,8 @@ def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, serv
         "Velorin cured everybody (PUBMED:999)."
     )
 
-    def by_prompt(prompt: str):  # type: ignore[no-untyped-def]
-        return (
-            reply("Nausea was seen in 14% of those treated.")
-            if "Sentence:" in prompt
-            else reply(answer)
-        )
-
-    server.by_prompt = by_prompt
+    said = "Nausea was seen in 14% of those treated."
+    server.by_prompt = lambda prompt: reply(said if "Sentence:" in prompt else answer)
     asked = (QUESTION, "--corpus", corpus, "--llm", "--chat-url", server.url, "--chat-model", "m")
     plain = json.loads(run(*asked, "--json", "-").stdout)["answers"][0]
     assert [s["standing"] for s in plain["sentences"]] == ["supported", "no_evidence", "fabricated"]

@@ -3,16 +3,14 @@
 import csv
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
-from click.testing import Result
+from cli.check_runs import Run
 from support.rows import each_row
 
-Run = Callable[..., Result]
 PAGE = (
     "<page><title>{title}</title><ns>{ns}</ns>{more}<revision><id>{id}</id>"
     "<timestamp>2024-01-02T03:04:05Z</timestamp><text>{text}</text></revision></page>"

@@ -2,14 +2,14 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
-from click.testing import CliRunner, Result
+from cli.check_runs import invoke
 
-from pincite.cli import cli
 from pincite.documents.archives import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.results import read_result
@@ -60,10 +60,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.stderr
-    return result
+run = partial(invoke, "feedback")
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -131,12 +128,12 @@ def test_what_cannot_be_kept_is_refused(
     (home / "broken.json").write_text("{")
     (home / "odd.json").write_text('{"findings": [{}]}')
     with pytest.raises(kind):
-        CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
+        run(*arguments)
 
 
 @pytest.mark.parametrize("arguments", [["check.json"], ["check.json", "--up", "--label", "nei"]])
 def test_one_word_at_a_time(home: Path, arguments: list[str]) -> None:
-    assert CliRunner().invoke(cli, ["feedback", *arguments]).exit_code == 2
+    run(*arguments, code=2)
 
 
 def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> None:
@@ -153,5 +150,5 @@ def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:
     (home / "pincite.toml").write_text("library.feedback_file = 'x.sqlite'")
     (home / "x.sqlite").write_bytes(b"precious " * 100)
     with pytest.raises(InputError, match=r"Set library\.feedback_file to"):
-        CliRunner().invoke(cli, ["feedback", "check.json", "--up"], catch_exceptions=False)
+        run("check.json", "--up")
     assert (home / "x.sqlite").read_bytes() == b"precious " * 100

@@ -95,10 +95,8 @@ def test_every_reason_has_its_stage(reason: Reason) -> None:
 
 
 def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
-    found = [
-        finding(Label.SUPPORTED, (cited(None, doi="10.1000/1"), BORNE_OUT)),
-        finding(Label.SUPPORTED, (cited(None, pmid="7"), BORNE_OUT)),
-    ]
+    known: list[dict[str, Any]] = [{"doi": "10.1000/1"}, {"pmid": "7"}]
+    found = [finding(Label.SUPPORTED, (cited(None, **each), BORNE_OUT)) for each in known]
     assert coverage_of(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)
 
 
