@@ -5,44 +5,25 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 from cli.check_runs import invoke
 from models.chat_server import Server, refusal, serving
 from models.chat_server import good as reply
+from support.rows import CASES
 
 from pincite import codec
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.ask.wording import NO_ANSWER
 
-PAPERS: list[dict[str, Any]] = [
-    {
-        "url": "https://papers.example/1",
-        "title": "Velorin and migraine",
-        "text": "We gave velorin or placebo to 240 adults. Velorin reduced the number of migraine "
-        "days by 3.1 a month. Nausea was seen in 14% of those treated.",
-        "date": "2015-03-01",
-        "meta": {"pmid": "11", "journal": "Ann Tests", "authors": "Holm I; Ito K"},
-    },
-    {
-        "url": "https://papers.example/2",
-        "title": "Velorin again",
-        "text": "All 30 patients who took velorin were free of migraine after two weeks.",
-        "date": "2012",
-        "meta": {"pmid": "12", "retracted": "yes"},
-    },
-]
 QUESTION = "Does velorin reduce the number of migraine days?"
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ask")
-    lines = "".join(json.dumps({**p, **p["meta"]}) + "\n" for p in PAPERS)
-    (folder / "papers.jsonl").write_text(lines)
-    invoke("corpus", "add", folder / "kb", folder / "papers.jsonl", "-q")
+    invoke("corpus", "add", folder / "kb", CASES / "cli/ask/papers.jsonl", "-q")
     return folder / "kb"
 
 

@@ -9,45 +9,14 @@ from typing import Any
 import pytest
 import samples
 from cli.check_runs import invoke
+from support.rows import text_of
 
 from pincite.documents.archives import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.results import read_result
 
 TRAM = "It rained. The tram runs to the harbour. It is red."
-CHECK: dict[str, Any] = {
-    "checks": [
-        {
-            "statement": "The tram runs to the harbour.",
-            "readings": [
-                {
-                    "reading_id": "r1",
-                    "text": "The tram runs to the harbour today.",
-                    "kind": "descriptive",
-                    "outcome": "confirmation",
-                    "evidence": [
-                        {
-                            "side": "for",
-                            "passage": TRAM,
-                            "url": "https://e.org/tram",
-                            "quote": "The tram runs to the harbour.",
-                        },
-                        {"side": "silent", "passage": "Nothing.", "url": "u", "quote": ""},
-                    ],
-                },
-                {
-                    "reading_id": "r2",
-                    "text": "The tram should run to the harbour.",
-                    "kind": "normative",
-                    "outcome": "not_judged",
-                    "evidence": [],
-                },
-            ],
-        }
-    ],
-    "versions": {"pincite": "0.1"},
-    "created": "2026-01-02T03:04:05+00:00",
-}
+CHECK = text_of("cli/feedback/check.json")
 
 
 @pytest.fixture
@@ -56,7 +25,7 @@ def home(tmp_path: Path) -> Path:
     for number, finding in enumerate(report["findings"]):
         finding["claim_id"] = f"c{number}"  # those of the sample are all one
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    (tmp_path / "check.json").write_text(json.dumps(CHECK), encoding="utf-8")
+    (tmp_path / "check.json").write_text(CHECK, encoding="utf-8")
     return tmp_path
 
 

@@ -105,7 +105,7 @@ def claim(*urls: str | None, text: str = "The bridge opened in 1911.") -> Claim:
     return Claim("c", text, citations=citations)
 
 
-def storing(page: Document, **changed: object) -> VerifyPipeline:
+def storing(page: Document, **changed: Any) -> VerifyPipeline:
     """Finds a page, which the corpus has as it is."""
     return pipeline(page, documents_of=lambda urls: [page for _ in urls], **changed)
 
@@ -116,10 +116,11 @@ def citing(claim: Claim, **known: Any) -> Claim:
     return replace(claim, citations=tuple(citations))
 
 
-def reason(finding: Finding) -> Reason | None:
+def unread(finding: Finding) -> Unchecked:
     """Why the first source was not judged."""
     outcome = finding.citations[0].outcome
-    return outcome.reason if isinstance(outcome, Unchecked) else None
+    assert isinstance(outcome, Unchecked)
+    return outcome
 
 
 def test_a_failing_source_and_a_better_one() -> None:
@@ -150,7 +151,7 @@ def test_the_cited_work_is_no_better_source_at_another_address() -> None:
 def test_a_cited_copy_of_wikipedia_is_circular_and_supports_nothing() -> None:
     mirror = replace(BRIDGE, meta={COPY_OF: "https://en.wikipedia.org/wiki/Bridge"})
     found = pipeline(source_of=lambda url: mirror).finding(claim(mirror.url))
-    assert (reason(found), found.label) == (Reason.CIRCULAR, Label.UNCHECKED)
+    assert (unread(found).reason, found.label) == (Reason.CIRCULAR, Label.UNCHECKED)
 
 
 @pytest.mark.parametrize("written", ["1911-05-14", "14 May 1911"])
@@ -179,16 +180,14 @@ def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:
 
 def test_a_reference_that_the_article_does_not_list_is_undefined() -> None:
     cited = Citation("r1", Span(0, 1), Span(0, 1), name="9")
-    (result,) = pipeline().finding(Claim("c", "It opened.", citations=(cited,))).citations
-    assert isinstance(result.outcome, Unchecked)
-    assert (result.outcome.reason, result.outcome.detail) == (Reason.UNDEFINED, "9")
+    why = unread(pipeline().finding(Claim("c", "It opened.", citations=(cited,))))
+    assert (why.reason, why.detail) == (Reason.UNDEFINED, "9")
 
 
 def test_a_book_is_offline_and_named() -> None:
-    (result,) = pipeline().finding(claim(None)).citations
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.reason is Reason.OFFLINE
-    assert "ISBN 1" in result.outcome.detail
+    why = unread(pipeline().finding(claim(None)))
+    assert why.reason is Reason.OFFLINE
+    assert "ISBN 1" in why.detail
 
 
 def test_a_group_is_judged_alone_and_together() -> None:
@@ -244,7 +243,7 @@ def test_a_supported_claim_still_names_what_no_passage_states() -> None:
 def test_another_language_is_not_guessed_at() -> None:
     german = Document(BRIDGE.url, "Brücke", "Die Brücke wurde 1911 eröffnet.", language="de")
     found = pipeline(source_of=lambda url: german).finding(claim(BRIDGE.url))
-    assert reason(found) is Reason.LANGUAGE
+    assert unread(found).reason is Reason.LANGUAGE
 
 
 def test_a_claim_in_another_language_is_no_failure_beside_an_english_page() -> None:
@@ -254,7 +253,7 @@ def test_a_claim_in_another_language_is_no_failure_beside_an_english_page() -> N
 
     german = list(pipeline(BETTER).findings(article("de")))
     assert {finding.label for finding in german} == {Label.UNCHECKED}
-    assert [*map(reason, german)] == [Reason.LANGUAGE, Reason.DEAD]
+    assert [unread(finding).reason for finding in german] == [Reason.LANGUAGE, Reason.DEAD]
     assert not any(finding.suggestions for finding in german)
     for language in ("en", "simple", "en-gb"):
         assert next(pipeline(BETTER).findings(article(language))).label is Label.SUPPORTED
@@ -381,10 +380,9 @@ def test_a_pair_that_raises_costs_its_source_and_nothing_else() -> None:
     cited = pipeline(verifier=Raising(), source_of=strange)
     found = cited.finding(claim(STRANGE.url, BRIDGE.url))
     assert found.label is Label.SUPPORTED
-    unread, read = (result.outcome for result in found.citations)
-    assert isinstance(unread, Unchecked)
-    assert (unread.reason, unread.detail) == (Reason.INTERNAL_ERROR, "KeyError")
-    assert isinstance(read, Evidence)
+    why = unread(found)
+    assert (why.reason, why.detail) == (Reason.INTERNAL_ERROR, "KeyError")
+    assert isinstance(found.citations[1].outcome, Evidence)
     alone = cited.finding(claim(STRANGE.url))
     assert (alone.label, alone.score) == (Label.UNCHECKED, None)
 
@@ -463,9 +461,8 @@ def test_pages_that_were_not_read_may_support_a_claim() -> None:
     ):
         found = pipeline(source_of=lambda url: in_part).finding(claim(in_part.url, text=text))
         assert found.label is label
-    outcome = found.citations[0].outcome
-    assert isinstance(outcome, Unchecked)
-    assert (outcome.reason, outcome.detail) == (Reason.UNREADABLE_SCAN, "page 2: not read")
+    why = unread(found)
+    assert (why.reason, why.detail) == (Reason.UNREADABLE_SCAN, "page 2: not read")
 
 
 PRINTED = replace(BETTER, url="https://m.varde.example/history?print=1", title="The bridge of 1911")
