@@ -58,7 +58,7 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
     deliver(report, _outputs(out, "report"), quiet=quiet)
     shutil.copy(DEMO / "article.wiki", out)
     if report.stopped:
-        raise click.exceptions.Exit(130)
+        raise click.exceptions.Exit(options.STOPPED)
 
 
 def _check(out: Path, settings: Settings, quiet: bool) -> None:

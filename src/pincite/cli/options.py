@@ -5,10 +5,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
@@ -18,11 +17,6 @@ from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
 from pincite.types import Failed
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-R = TypeVar("R", bound="DataclassInstance")
 
 FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
@@ -194,11 +188,6 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
         return command
 
     return add
-
-
-def pop_record(options: dict[str, Any], record: type[R]) -> R:
-    """Pop the options that are named as the fields of a dataclass, and return one made of them."""
-    return record(**{field.name: options.pop(field.name) for field in fields(record)})
 
 
 def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:

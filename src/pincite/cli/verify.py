@@ -1,7 +1,7 @@
 """`pincite verify`: an article's citations, worst first, with better sources; or many articles."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -189,12 +189,13 @@ def command(
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
-    many, view = options.pop_record(given, ManyArticles), options.pop_record(given, View)
+    many = ManyArticles(**{name: given.pop(name) for name in ManyArticles.__slots__})
+    view = View(**{name: given.pop(name) for name in View.__slots__})
     given["verify_uncited"] = view.as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
-    corpora = [*corpus] or settings.library.places or None
+    corpora = corpus or tuple(settings.library.places) or None
     many.check_dump(settings)
     if many.are_named:
         if article or only_estimate or not many.out:
@@ -295,8 +296,8 @@ class _Batch:
     """Checks many articles; `out` gets a report of each, and a work-list over them."""
 
     settings: Settings
-    corpora: Sequence[Path | str] | None
-    sources: Sequence[Path]
+    corpora: tuple[Path | str, ...] | None
+    sources: tuple[Path, ...]
     out: Path
     quiet: bool
     worst: float | None  # share of the claims that also go to worst.csv

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -242,24 +242,19 @@ class Worker:
     """What a worker process needs to write the same reports as this one."""
 
     settings: Settings
-    corpora: Sequence[Path | str] | None
-    sources: Sequence[Path] | None
+    corpora: tuple[Path | str, ...] | None
+    sources: tuple[Path, ...]
 
     def report_on(self, page: PageText) -> Report | str:
-        """Report on an article; the models stay loaded until the process ends."""
-        key = repr(self)
-        if key not in _RUNS:
-            run = verifying(
-                self.settings.replace(threads=1),
-                self.corpora,
-                self.sources,
-                keep=False,  # the cache of judged pairs belongs to one machine
-                own_copies=True,
-            )
-            stack = ExitStack()
-            atexit.register(stack.close)
-            _RUNS[key] = replace(stack.enter_context(run), settings=self.settings)
-        return report_on(_RUNS[key], page)
+        return report_on(_run_of(self), page)
 
 
-_RUNS: dict[str, Run] = {}  # of this process
+@cache
+def _run_of(worker: Worker) -> Run:
+    """Build what this process needs, once; the models stay loaded until it ends."""
+    settings = worker.settings.replace(threads=1)
+    # The cache of judged pairs belongs to one machine.
+    run = verifying(settings, worker.corpora, worker.sources, keep=False, own_copies=True)
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return replace(stack.enter_context(run), settings=worker.settings)

@@ -208,13 +208,10 @@ def outranking(
 ) -> list[Suggestion]:
     """Return the candidates that support the claim and outrank its citations, best first.
 
-    Args:
-        candidates: evidence from the corpus; only the best passage of a page counts.
-        existing: score of the citations; None if they could not be checked.
-        threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
-            needs only the rank). Pages that contradict the claim are never suggested.
-        priors: log-odds of each page by its search, by url, added to those of the evidence; a page
-            that is not in it gets the best.
+    Only the best passage of a page counts, and pages that contradict the claim do not. Unlike in
+    SIDE, a suggestion needs a probability of support, `threshold` or SUGGESTED_FROM. `existing` is
+    the score of the citations; None: they could not be checked. `priors`, the log-odds of each page
+    by its search, are added to those of the evidence; a page that is not in it gets the best.
     """
     best_prior = max(priors.values(), default=0.0)
     least = max(threshold, SUGGESTED_FROM)

@@ -141,11 +141,8 @@ class Run:
     ) -> Report:
         """Report on an article. After Ctrl-C, report on what was done so far (`Report.stopped`).
 
-        Args:
-            article: the article with its claims.
-            on_progress: called as `on_progress("checking claims", 3, 14)`.
-            on_finding: called with each finding as soon as it is known, in article order; a second
-                opinion may still change it.
+        `on_progress` is called as `on_progress("checking claims", 3, 14)`, and `on_finding` with
+        each finding as soon as it is known, in article order: a second opinion may still change it.
         """
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None

@@ -229,14 +229,12 @@ class VerifyPipeline:
             )
             for source in sources
         ]
-        evidence = cascade.read_pages(pages, self._verify, self._is_open, self.read)
+        is_open = partial(decide.is_open, threshold=self.threshold)
+        evidence = cascade.read_pages(pages, self._verify, is_open, self.read)
         return [
             source.with_evidence(claim, of_source)
             for source, of_source in zip(sources, evidence, strict=True)
         ]
-
-    def _is_open(self, evidence: Sequence[Evidence]) -> bool:
-        return decide.is_open(evidence, self.threshold)
 
     def _fails(self, evidence: Sequence[Evidence]) -> bool:
         return all(one.prob_supported < self.threshold for one in evidence)

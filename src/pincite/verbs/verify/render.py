@@ -106,7 +106,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "sentence": _sentence,
         "detail_of": _detail,
         "end_of": _end,
-        "has_parameters": _has_parameters,
+        "has_parameters": lambda texts: any(text.startswith("|") for text in texts),
         "pieces": pieces,
         "unchecked": _unchecked_by_reason,
         "shared_reasons": _shared_reasons,
@@ -167,10 +167,6 @@ def _detail(result: CitationResult) -> str:
     name = wording.short_name_of(result.citation)
     detail = cells.one_line(result.outcome.detail)
     return "" if detail in name or name in detail else detail
-
-
-def _has_parameters(texts: Sequence[str]) -> bool:
-    return any(text.startswith("|") for text in texts)
 
 
 def _sentence(words: str) -> str:
