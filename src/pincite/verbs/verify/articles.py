@@ -9,6 +9,7 @@ from pincite.errors import ConfigError, FetchingIsOff, InputError
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
 from pincite.types import Article
+from pincite.wiki import api as wiki
 from pincite.wiki.addresses import (
     ArticleAddress,
     Site,
@@ -17,17 +18,6 @@ from pincite.wiki.addresses import (
     parse_address,
     site_at,
     wikipedia,
-)
-from pincite.wiki.api import (
-    KEY_VARIABLE,
-    ActionApi,
-    Page,
-    Web,
-    WikiError,
-    article_of,
-    fetch_page,
-    latest,
-    members,
 )
 from pincite.wiki.article import read_articles
 
@@ -60,32 +50,35 @@ def require_online(settings: Settings, what: str, site: Site, before: str = "") 
 
 
 def api_of(
-    site: Site, web: Web, settings: Settings, report: Callable[[str], None] = lambda message: None
-) -> ActionApi:
+    site: Site,
+    web: wiki.Web,
+    settings: Settings,
+    report: Callable[[str], None] = lambda message: None,
+) -> wiki.ActionApi:
     """Return the API of a wiki; requests to that of `verify.wiki` carry its key.
 
     Raises:
         ConfigError: the key would be sent without encryption, and not to a private host.
     """
-    key = os.environ.get(KEY_VARIABLE, "").strip()
+    key = os.environ.get(wiki.KEY_VARIABLE, "").strip()
     if not key or not settings.verify.wiki or site.base != home(settings).base:
-        return ActionApi(site, web, tell=report)
+        return wiki.ActionApi(site, web, tell=report)
     private_hosts = {host for host, _ in settings.web.rules.private_hosts}
     if site.base.startswith("http://") and host_of(site.base) not in private_hosts:
-        raise ConfigError(f"{KEY_VARIABLE} is not sent to {site.base}; use https.")
-    return ActionApi(site, web, tell=report, key=key)
+        raise ConfigError(f"{wiki.KEY_VARIABLE} is not sent to {site.base}; use https.")
+    return wiki.ActionApi(site, web, tell=report, key=key)
 
 
 @dataclass(frozen=True, slots=True)
 class Wikis:
     """The wikis used in a run, with one request at a time to each."""
 
-    web: Web
+    web: wiki.Web
     settings: Settings
-    report: Callable[[str], None] = lambda message: None
-    _apis: dict[Site, ActionApi] = field(default_factory=dict)
+    report: Callable[[str], None]
+    _apis: dict[Site, wiki.ActionApi] = field(default_factory=dict)
 
-    def api(self, site: Site) -> ActionApi:
+    def api(self, site: Site) -> wiki.ActionApi:
         if site not in self._apis:
             self._apis[site] = api_of(site, self.web, self.settings, self.report)
         return self._apis[site]
@@ -106,14 +99,14 @@ class Wikis:
             require_online(self.settings, str(address), address.site)
         try:
             if category:
-                titles = members(self.api(site), name)
+                titles = wiki.members(self.api(site), name)
                 if not titles:
                     raise InputError(
                         f"{site.host} has no articles in category {name!r}. Check the name."
                     )
                 addresses += [ArticleAddress(site, title) for title in titles]
             return self._newest(addresses)
-        except WikiError as error:
+        except wiki.WikiError as error:
             raise InputError(str(error)) from error
 
     def _newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
@@ -121,7 +114,7 @@ class Wikis:
         latest_of: dict[ArticleAddress, ArticleAddress] = {}
         for site in dict.fromkeys(address.site for address in addresses):
             untied = [a for a in addresses if a.site == site and not (a.revision_id or a.page_id)]
-            revisions = latest(self.api(site), [str(address.title) for address in untied])
+            revisions = wiki.latest(self.api(site), [str(address.title) for address in untied])
             for address in untied:
                 if revision := revisions[str(address.title)]:
                     latest_of[address] = ArticleAddress(site, revision_id=revision)
@@ -145,11 +138,11 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
 
     with open_web(settings.web) as web:
         try:
-            page = fetch_page(api_of(address.site, web, settings, report), address)
-        except WikiError as error:
+            page = wiki.fetch_page(api_of(address.site, web, settings, report), address)
+        except wiki.WikiError as error:
             raise InputError(str(error)) from error
         report(about(page))
-        return article_of(page)
+        return wiki.article_of(page)
 
 
 def open_article(
@@ -177,7 +170,7 @@ def open_article(
     raise InputError(f"{given} contains no articles (empty, or only redirects). Check the file.")
 
 
-def about(page: Page) -> str:
+def about(page: wiki.Page) -> str:
     """Name a page with its revision; what the wiki notes of it follows on lines of its own."""
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))

@@ -31,14 +31,6 @@ from pincite.wiki.api import WikiError, article_of, fetch_page
 from pincite.wiki.article import PageText, parse_page, read_pages_of
 
 
-class _Score(NamedTuple):
-    """The score of a claim, the name of its report, and its rank there."""
-
-    score: float
-    name: str
-    rank: int
-
-
 @dataclass(slots=True)
 class ReportFolder:
     """The reports of many articles in a folder, with a work-list."""
@@ -47,7 +39,8 @@ class ReportFolder:
     is_current: Callable[[Report], bool]
     worst: float | None  # share of the claims, those most likely to fail, to write to worst.csv
     _rows: list[worklist.Row] = field(default_factory=list)
-    _scores: list[_Score] = field(default_factory=list)
+    # Of each claim: its score, the name of its report, and its rank there.
+    _scores: list[tuple[float, str, int]] = field(default_factory=list)
 
     @property
     def n_done(self) -> int:
@@ -110,13 +103,13 @@ class ReportFolder:
         self._rows.append(worklist.row_of(report, f"{name}.html"))
         for rank, finding in enumerate(report.findings, 1):
             if finding.score is not None:
-                self._scores.append(_Score(finding.score, name, rank))
+                self._scores.append((finding.score, name, rank))
 
     def _write_worst(self, share: float) -> None:
         ranks: dict[str, set[int]] = {}
         n_claims = math.ceil(share * len(self._scores))
-        for worst in heapq.nsmallest(n_claims, self._scores):
-            ranks.setdefault(worst.name, set()).add(worst.rank)
+        for _, name, rank in heapq.nsmallest(n_claims, self._scores):
+            ranks.setdefault(name, set()).add(rank)
         reports = ((Report.from_file(self.path / f"{name}.json"), ranks[name]) for name in ranks)
         durable.write_text(self.path / "worst.csv", render.worst_to_csv(reports))
 

@@ -50,15 +50,10 @@ if TYPE_CHECKING:
     from pincite.web.sources import FetchStep
 
 # Settings that change how fast or where the work is done, but never the results.
-WITHOUT_EFFECT = POLITENESS | {
-    "models.threads",
-    "library.feedback_file",
-    "judge.at_once",
-    "judge.seconds",
-    "embeddings.batch",
-    "embeddings.at_once",
-    "embeddings.seconds",
-}
+WITHOUT_EFFECT = POLITENESS | set(
+    "models.threads library.feedback_file judge.at_once judge.seconds embeddings.batch "
+    "embeddings.at_once embeddings.seconds".split()
+)
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 SHARED = ("chat.url", "chat.model")  # for expansion "server"
 OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion

@@ -61,7 +61,6 @@ READS = {
     for basis, words in by_basis.items()
 }
 STRENGTHS = {Label(name): words for name, words in _WORDS["strengths"].items()}
-STRENGTH = STRENGTHS[Label.NOT_SUPPORTED]
 MISSING: Mapping[str, str] = _WORDS["missing"]
 JOINED: Mapping[str, str] = _WORDS["joined"]
 UNCITED: Mapping[str, str] = _WORDS["uncited"]
@@ -131,7 +130,8 @@ def strength(finding: Finding, say: Say = str) -> str:
     if any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in judged_evidence(finding)):
         return ""  # beside such a witness the number is the rule's bound, not an estimate
     is_sure = label is Label.SUPPORTED and support >= decide.SURE
-    return say(STRENGTH if is_sure else STRENGTHS[label]) % {"n": cells.percent(support)}
+    words = STRENGTHS[Label.NOT_SUPPORTED if is_sure else label]  # if sure, without "only"
+    return say(words) % {"n": cells.percent(support)}
 
 
 def where(place: Place | None, label: Label, say: Say = str) -> str:
