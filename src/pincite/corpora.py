@@ -24,9 +24,7 @@ _NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     """Open these corpora and close them afterwards; those already open stay open.
 
-    Raises:
-        ConfigError: two have the same name, or one is given twice.
-        CorpusError, StaleCorpus, MissingModel
+    Raises CorpusError, StaleCorpus, MissingModel, and ConfigError as `name_corpora`.
     """
     places = name_corpora(corpora)
     load_encoder = cache(partial(encoder, settings))
@@ -45,8 +43,7 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
 def name_corpora(corpora: Places) -> dict[str, Place]:
     """Name each corpus: as given, else after its folder, numbered if two have the same name.
 
-    Raises:
-        ConfigError: two have the same name, one is given twice, or there is none.
+    Raises ConfigError if two were given the same name, if one is given twice, or if there is none.
     """
     if isinstance(corpora, Mapping):
         given: list[tuple[str, Place]] = list(corpora.items())
@@ -108,9 +105,7 @@ def encoder_name(settings: Settings, place: Address, *, several: bool = False) -
 def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | None:
     """Load the encoder for a copy of a corpus: the original's, unless another is `chosen`.
 
-    Raises:
-        ConfigError: the settings do not have it.
-        CorpusError, MissingModel
+    Raises ConfigError if the settings do not have it.
     """
     wanted = engines.encoder_of(place)
     if not chosen and wanted == NO_ENCODER:

@@ -118,11 +118,7 @@ class Setting:
         return _inside(folder, value) if self.is_path else value
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
-        """Convert a value from a file, a variable or an option to the setting's type.
-
-        Raises:
-            ConfigError: Wrong type, out of range, or none of the choices.
-        """
+        """Convert a value from a file, a variable or an option; raises ConfigError."""
         found = self._converted(value)
         if found is None:
             wanted = _EXPECTED.get(self.kind, "a list of strings")
@@ -195,11 +191,7 @@ def build(schema: type[T], values: Mapping[str, Any]) -> T:
 
 
 def check(record: Any, table: str = "") -> None:
-    """Check every range and choice of a record.
-
-    Raises:
-        ConfigError: Names the setting, its value and what was expected.
-    """
+    """Check every range and choice; the ConfigError names the value and what was expected."""
     settings = declared(record.__class__)
     for name, value in flat(record).items():
         if wanted := settings[name].refusal(value):
@@ -291,10 +283,8 @@ def checked(
 ) -> dict[str, Any]:
     """Convert values by full name, by short name or in tables, and return them by full name.
 
-    A full name overrides a short one. `place` and `table` are for messages.
-
-    Raises:
-        ConfigError: Unknown name, wrong type or range; names `place`.
+    A full name overrides a short one. `place` and `table` are for messages: the ConfigErrors of an
+    unknown name, a wrong type and a value out of range name them.
     """
     known = declared(schema)
     full: dict[str, Any] = {}
@@ -313,11 +303,7 @@ def checked(
 
 
 def put(path: Path, name: str, value: str | None) -> None:
-    """Set a string in a table of a TOML file, or remove it (None), keeping layout and comments.
-
-    Raises:
-        ConfigError: The file cannot be read or written.
-    """
+    """Set a string in a table of a TOML file, or remove it (None); keeps layout and comments."""
     import tomlkit
 
     path = path.resolve()

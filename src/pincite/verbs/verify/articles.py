@@ -50,16 +50,9 @@ def require_online(settings: Settings, what: str, site: Site, before: str = "") 
 
 
 def api_of(
-    site: Site,
-    web: wiki.Web,
-    settings: Settings,
-    report: Callable[[str], None] = lambda message: None,
+    site: Site, web: wiki.Web, settings: Settings, report: Callable[[str], None]
 ) -> wiki.ActionApi:
-    """Return the API of a wiki; requests to that of `verify.wiki` carry its key.
-
-    Raises:
-        ConfigError: the key would be sent without encryption, and not to a private host.
-    """
+    """Return the API of a wiki; requests to that of `verify.wiki` carry its key, if encrypted."""
     key = os.environ.get(wiki.KEY_VARIABLE, "").strip()
     if not key or not settings.verify.wiki or site.base != home(settings).base:
         return wiki.ActionApi(site, web, tell=report)
@@ -86,9 +79,7 @@ class Wikis:
     def addresses(self, lines: Sequence[str], category: str | None) -> list[ArticleAddress]:
         """List the articles named in `lines` or in a category, each with its latest revision.
 
-        Raises:
-            FetchingIsOff: fetching is not enabled.
-            InputError: there is no such wiki or category, or the category is empty.
+        Raises InputError if there are none, and FetchingIsOff.
         """
         start = home(self.settings)
         if category:
