@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pincite import errors, runtime
 from pincite.corpus.protocol import Corpora
@@ -47,7 +47,7 @@ from pincite.wiki.uncited import find_uncited, is_read
 if TYPE_CHECKING:
     from pincite.library.web_pages import WebCandidates
     from pincite.verbs.verify.second_opinion import SecondOpinion
-    from pincite.web.sources import FetchStep
+    from pincite.web.sources import FetchStep, WebPages
 
 # Settings that change how fast or where the work is done, but never the results.
 WITHOUT_EFFECT = POLITENESS | set(
@@ -220,6 +220,28 @@ class Run:
         return tuple(with_sources)
 
 
+class _Online(NamedTuple):
+    """What is fetched if fetching is enabled: pages, better sources, and records of works."""
+
+    pages: "WebPages | None" = None
+    candidates: "WebCandidates | None" = None
+    services: Sequence[Lookup] = ()
+
+
+def _open_online(
+    settings: Settings, fetching: "Callable[[FetchStep], None]", stack: ExitStack
+) -> _Online:
+    if not settings.web.online:
+        return _Online()
+    from pincite.library.web_pages import web_candidates, web_pages
+    from pincite.references import online
+
+    pages = stack.enter_context(web_pages(settings.web, fetching))
+    found = web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
+    services = online.opened(settings.references, settings.web)
+    return _Online(pages, stack.enter_context(found), stack.enter_context(services))
+
+
 def _better_sources(
     settings: Settings,
     stored: Corpora | None,
@@ -230,19 +252,29 @@ def _better_sources(
     """Set up the search of corpora and web for better sources; None without either."""
     if stored is None and online is None:
         return None
-    retrieval, filters = settings.retrieval, settings.filters.chosen
     return BetterSources(
         verifier=verifier,
         search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
         documents_of=stored.get if stored else None,
-        depth=retrieval.depth,
-        judged=retrieval.judged,
+        depth=settings.retrieval.depth,
+        judged=settings.retrieval.judged,
         k=settings.verify.k,
         threshold=settings.verify.threshold,
         exclusions=exclusions,
-        unfiltered=stored.lexical((), filters) if stored else None,
+        unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,
         online=online,
     )
+
+
+def _open_second_opinion(
+    settings: Settings, copies: CitedCopies, stack: ExitStack
+) -> "SecondOpinion | None":
+    if not settings.judge.url:
+        return None
+    from pincite.verbs.verify.second_opinion import SecondOpinion
+
+    examiner = runtime.examiner(settings, stack.enter_context(runtime.judge(settings)))
+    return SecondOpinion(examiner, copies, settings.judge.limit, settings.judge.at_once)
 
 
 @contextmanager
@@ -279,44 +311,19 @@ def verifying(
         pages = files.sources if files else None
         if sources and not isinstance(sources, ArticleFiles):
             pages = open_sources(*sources)
-        web, searched, services = None, None, list[Lookup]()
-        if settings.web.online:
-            from pincite.library.web_pages import web_candidates, web_pages
-            from pincite.references import online
-
-            web = stack.enter_context(web_pages(settings.web, fetching))
-            filters = settings.filters.chosen
-            found = web_candidates(settings.web, web, settings.language, filters)
-            searched = stack.enter_context(found)
-            services = stack.enter_context(online.opened(settings.references, settings.web))
+        online = _open_online(settings, fetching, stack)
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
+        works = stack.enter_context(catalogue.of_user()) if own_copies else None
         ratings = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
         copies = CitedCopies(
             None if pages is None else pages.get,
-            web,
+            online.pages,
             [find for find in (own, files) if find],
             corpus_copies(stored) if stored else lambda citation: None,
         )
-        pipeline = VerifyPipeline(
-            verifier=verifier,
-            copies=copies,
-            better=_better_sources(settings, stored, searched, verifier, exclusions),
-            languages=verifier.languages,
-            read=settings.retrieval.read,
-            threshold=settings.verify.threshold,
-            suggest=settings.verify.suggest,
-            exclusions=exclusions,
-        )
-        works = stack.enter_context(catalogue.of_user()) if own_copies else None
-        second = None
-        if settings.judge.url:
-            from pincite.verbs.verify.second_opinion import SecondOpinion
-
-            judge = stack.enter_context(runtime.judge(settings))
-            examiner = runtime.examiner(settings, judge)
-            second = SecondOpinion(examiner, copies, settings.judge.limit, settings.judge.at_once)
+        second = _open_second_opinion(settings, copies, stack)
         versions = {
             "pincite": version("pincite"),
             "verifier": verifier.fingerprint,
@@ -326,6 +333,16 @@ def verifying(
             "reliability": ratings.fingerprint if ratings else "",
             "judge": second.examiner.judge.model if second else "",
         }
+        pipeline = VerifyPipeline(
+            verifier=verifier,
+            copies=copies,
+            better=_better_sources(settings, stored, online.candidates, verifier, exclusions),
+            languages=verifier.languages,
+            read=settings.retrieval.read,
+            threshold=settings.verify.threshold,
+            suggest=settings.verify.suggest,
+            exclusions=exclusions,
+        )
         supplied = files or pages
         unused = supplied.warnings if supplied is not None else ()
         warnings = [*(stored.notes if stored else ()), *map(_unused, unused)]
@@ -343,7 +360,7 @@ def verifying(
                 settings=settings,
                 candidates=settings.retrieval.judged if stored else 0,
             ),
-            works=WorkLookup([] if works is None else [works], services),
+            works=WorkLookup([] if works is None else [works], online.services),
             flag_precision=_flag_precision(verifier, second, settings.verify.threshold),
             second=second,
             files=files,
