@@ -66,11 +66,7 @@ class ManyArticles:
     on: str
     workers: int | None
 
-    @property
-    def are_named(self) -> bool:
-        return bool(self.titles or self.category or self.dump)
-
-    def check_dump(self, settings: Settings) -> None:
+    def check(self, settings: Settings) -> None:
         """Raise UsageError if the options of a dump contradict others."""
         if self.on != "local" and (not self.dump or settings.web.online or settings.judge.url):
             raise click.UsageError(
@@ -196,13 +192,17 @@ def command(
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
     corpora = corpus or tuple(settings.library.places) or None
-    many.check_dump(settings)
-    if many.are_named:
+    many.check(settings)
+    if many.titles or many.category or many.dump:
         if article or only_estimate or not many.out:
             raise click.UsageError(
                 "A list of articles needs --out FOLDER, and takes no ARTICLE and no --estimate."
             )
-        _Batch(settings, corpora, sources, many.out, quiet, view.worst).check(many)
+        batch = _Batch(settings, corpora, sources, many.out, quiet, view.worst)
+        if many.dump:
+            batch.check_dump(many.dump, many.on, many.workers)
+        else:
+            batch.check_list(many.titles, many.category)
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
@@ -266,13 +266,9 @@ def deliver(
         "html": lambda: render.to_html(report),
         "wikitext": lambda: to_wikitext(report, today),
     }
+    rows = view.most_rows(report)
     show = partial(
-        terminal.print_report,
-        report,
-        Console(),
-        view.most_rows(report),
-        excluded=view.show_excluded,
-        only=view.only,
+        terminal.print_report, report, Console(), rows, excluded=view.show_excluded, only=view.only
     )
     if view.as_draft:
         draft = render.draft_of(report, source)
@@ -302,13 +298,7 @@ class _Batch:
     quiet: bool
     worst: float | None  # share of the claims that also go to worst.csv
 
-    def check(self, many: ManyArticles) -> None:
-        if many.dump:
-            self._check_dump(many.dump, many.on, many.workers)
-        else:
-            self._check_list(many.titles, many.category)
-
-    def _check_list(self, titles: Path | None, category: str | None) -> None:
+    def check_list(self, titles: Path | None, category: str | None) -> None:
         from pincite.library.web_pages import open_web
         from pincite.verbs.verify import batch, build
 
@@ -323,7 +313,7 @@ class _Batch:
             ):
                 batch.check_list(run, places, wikis, folder, display)
 
-    def _check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
+    def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
         from pincite.documents import inputs
         from pincite.verbs.verify import batch, build
 

@@ -406,12 +406,9 @@ def _unused(problem: Problem) -> Note:
 
 
 def _not_looked_up(findings: Sequence[Finding]) -> list[Note]:
-    lost = {
-        result.citation.reference
-        for finding in findings
-        for result in finding.citations
-        if result.work and result.work.status is WorkStatus.UNCHECKED
-    }
+    results = [r for finding in findings for r in finding.citations]
+    unknown = [r for r in results if r.work and r.work.status is WorkStatus.UNCHECKED]
+    lost = {result.citation.reference for result in unknown}
     return [Note("works_unchecked", {"n": len(lost)})] if lost else []
 
 
@@ -419,15 +416,9 @@ def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) ->
     """Return a note on the results that a bug cost, with the kinds of errors; one per finding."""
     kinds = [sentence.failed.detail for sentence in uncited if sentence.failed]
     for finding in findings:
-        sources = [result.outcome for result in finding.citations]
-        internal = [
-            source.detail
-            for source in sources
-            if isinstance(source, Unchecked) and source.reason is Reason.INTERNAL_ERROR
-        ]
-        if not internal and finding.failed:
-            internal = [finding.failed.detail]
-        kinds += internal
+        unread = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
+        lost = [why.detail for why in unread if why.reason is Reason.INTERNAL_ERROR]
+        kinds += lost or ([finding.failed.detail] if finding.failed else [])
     if not kinds:
         return []
     return [Note("internal_errors", {"n": len(kinds), "kinds": tuple(sorted(set(kinds)))})]

@@ -138,12 +138,8 @@ class CitedCopies:
         """Fetch the pages that will be needed, many hosts at once, then copies of failed ones."""
         if self.web is None:
             return
-        citations = [
-            citation
-            for claim in article.claims
-            for citation in claim.citations
-            if citation.url or citation.archive_url
-        ]
+        cited = [citation for claim in article.claims for citation in claim.citations]
+        citations = [citation for citation in cited if citation.url or citation.archive_url]
         firsts = {citation.citation_id: self.first_address(citation) for citation in citations}
         wanted = list(dict.fromkeys(filter(None, firsts.values())))
         is_fetched = dict(zip(wanted, self.web.fetch(wanted), strict=True))

@@ -70,11 +70,8 @@ def _no_claims(report: Report) -> Iterator[RenderableType]:
 def _parts(
     report: Report, limit: int | None, excluded: bool, only: Collection[str]
 ) -> Iterator[RenderableType]:
-    chosen = [
-        (rank, finding)
-        for rank, finding in enumerate(report.findings, 1)
-        if not only or _is_chosen(finding, only)
-    ]
+    ranked = enumerate(report.findings, 1)
+    chosen = [(rank, finding) for rank, finding in ranked if _is_chosen(finding, only)]
     shown = chosen[:limit]
     checked = [
         (rank, finding)
@@ -103,7 +100,8 @@ def _parts(
 
 
 def _is_chosen(finding: Finding, only: Collection[str]) -> bool:
-    return finding.label in only or (REFERENCES in only and finding.has_reference_notes)
+    is_reference = REFERENCES in only and finding.has_reference_notes
+    return not only or finding.label in only or is_reference
 
 
 def _head(report: Report) -> Group:
