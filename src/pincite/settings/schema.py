@@ -44,7 +44,6 @@ OPTION = "option"  # origin
 _OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", "PINCITE_WIKI_KEY", chat.KEY_VARIABLE}
 _OTHER_VARIABLES |= {chat.EMBEDDINGS_KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
 SEPARATE = ("server",)  # tables with a separate schema
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +241,7 @@ def load_values(
     config: Path | None = None,
     *,
     table: str = "",
-    short: Mapping[str, str] = NO_NAMES,
+    short: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Value]:
     """Return all values that were set, by full name; defaults are omitted.
 
@@ -278,7 +277,7 @@ def checked(
     schema: type,
     values: Mapping[str, Any],
     place: str,
-    short: Mapping[str, str] = NO_NAMES,
+    short: Mapping[str, str] = MappingProxyType({}),
     table: str = "",
 ) -> dict[str, Any]:
     """Convert values by full name, by short name or in tables, and return them by full name.

@@ -112,10 +112,7 @@ class Wikis:
 def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) -> Article:
     """Fetch the article with this title or address. `report` receives its revision.
 
-    Raises:
-        FetchingIsOff: fetching is not enabled.
-        InputError: there is no such article; the message lists alternatives.
-        FetchError: the wiki did not answer.
+    Raises FetchingIsOff, FetchError, and InputError (there is none; it lists alternatives).
     """
     address = parse_address(text, home(settings))
     if "://" in text:
@@ -146,8 +143,7 @@ def open_article(
     `given` is a file name; anything else is a title or an address. `title` chooses a page of a
     dump, and names the article of any other file. `language` overrides that of a file.
 
-    Raises:
-        InputError: nothing can be read; FetchingIsOff, FetchError: as `fetch_article`.
+    Raises InputError if nothing can be read, else as `fetch_article`.
     """
     if isinstance(given, str) and not is_file(given):
         return fetch_article(given, settings, report)

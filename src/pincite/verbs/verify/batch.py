@@ -60,8 +60,7 @@ class ReportFolder:
     def store(self, title: str, name: str, outcome: Report | str) -> None:
         """Store an article's report and add it to the work-list, or add why there is none.
 
-        Raises:
-            KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
+        Raises KeyboardInterrupt after storing a report that Ctrl-C cut short.
         """
         if isinstance(outcome, str):
             self.add_problem(title, outcome)
