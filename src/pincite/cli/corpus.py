@@ -182,16 +182,14 @@ def _details(outcome: updates.Outcome, dry: bool) -> Iterator[str]:
 
 
 def _summary(outcome: updates.Outcome, dry: bool) -> str:
-    n_written = len(outcome.added) + len(outcome.changed)
-    parts = [
-        "Nothing was written; it would be:" if dry else "",
-        f"{n_of(n_written, 'document')} added or updated, {outcome.n_unchanged} unchanged,",
-        f"{outcome.n_unread} unreadable.",
-        f"{len(outcome.removed)} removed." if outcome.removed else "",
-        f"{outcome.n_superseded} older versions left out." if outcome.n_superseded else "",
-    ]
-    gone = f"{len(outcome.gone)} no longer in PATHS: --prune deletes them."
-    return " ".join(filter(None, parts)) + (f"\n{gone}" if outcome.gone else "")
+    would = "Nothing was written; it would be: " if dry else ""
+    written = n_of(len(outcome.added) + len(outcome.changed), "document")
+    text = f"{would}{written} added or updated, {outcome.n_unchanged} unchanged,"
+    removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
+    older = f" {outcome.n_superseded} older versions left out." if outcome.n_superseded else ""
+    n_gone = len(outcome.gone)
+    gone = f"\n{n_gone} no longer in PATHS: --prune deletes them." if n_gone else ""
+    return f"{text} {outcome.n_unread} unreadable.{removed}{older}{gone}"
 
 
 @command.command("status")

@@ -191,23 +191,24 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
 
 
 def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:
-    """Pop the values of `output_options`; returns the path of each format."""
+    """Pop the path of each format of `output_options`, checked before any long or paid work."""
     names = [name for name in options if name.endswith("_path")]
-    return {name.removesuffix("_path"): options.pop(name) for name in names}
-
-
-def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Check that the outputs can be written before any paid call is made."""
-    if template and not outputs.get("markdown"):
-        raise click.UsageError("--template needs --markdown.")
+    outputs: dict[str, Path | None]
+    outputs = {name.removesuffix("_path"): options.pop(name) for name in names}
     for name, path in outputs.items():
         if path and str(path) != "-" and not path.resolve().parent.is_dir():
             raise click.UsageError(
                 f"--{name} {path} cannot be written: expected a file in an existing folder."
             )
-    if template:
-        from pincite.report import templates
+    return outputs
 
+
+def check_template(template: Path | None, markdown: Path | None) -> None:
+    from pincite.report import templates
+
+    if template and not markdown:
+        raise click.UsageError("--template needs --markdown.")
+    if template:
         templates.parsed(template)
 
 

@@ -205,7 +205,7 @@ def command(
             batch.check_list(many.titles, many.category)
         return
     if not article:
-        raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
+        raise click.UsageError("Expected an ARTICLE, --titles FILE, --category NAME or --dump.")
     say = partial(options.say, quiet=quiet)
     page = articles.open_article(article, title, settings, say, language=given["language"])
     with (
