@@ -380,15 +380,15 @@ class Verifier:
             (c, text, self._passages(c, text)) for c, (_, text) in zip(claims, pairs, strict=True)
         ]
         judged = iter(self._model.verify([(c, passage) for c, _, cut in rows for passage in cut]))
-        found = []
+        of_pairs = []
         for claim, text, passages in rows:
             evidence = [next(judged) for _ in passages]
             if isinstance(text, str) and len(evidence) > 1:
                 evidence = [discard_rebutted(claim, e, text) for e in evidence]
                 best = decide.deciding_evidence(evidence, self._settings.verify.threshold)
                 evidence = [best] if best else evidence
-            found.append(evidence[0])
-        return found
+            of_pairs.append(evidence[0])
+        return of_pairs
 
     def _passages(self, claim: Claim, text: str | Passage) -> Sequence[Passage]:
         if isinstance(text, Passage):
@@ -413,9 +413,9 @@ def _corpora(given: Corpora | None, settings: Settings) -> Corpora | None:
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
     texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, Iterable) or not all(isinstance(each, str) for each in texts):
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
         raise InputError(f"The {what} is {given!r}; expected a text, or several in a list.")
-    found = [" ".join(each.split()) for each in texts]
-    if not found or not all(found):
+    cleaned = [" ".join(text.split()) for text in texts]
+    if not cleaned or not all(cleaned):
         raise InputError(f"The {what} is empty; expected one or more texts with words.")
-    return found
+    return cleaned

@@ -29,15 +29,15 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     places = name_corpora(corpora)
     load_encoder = cache(partial(encoder, settings))
     with ExitStack() as stack:
-        found: dict[str, Corpus] = {}
+        opened: dict[str, Corpus] = {}
         for name, place in places.items():
             if not isinstance(place, Path | str):
-                found[name] = place
+                opened[name] = place
                 continue
             chosen = encoder_name(settings, place, several=len(places) > 1)
-            found[name] = stack.enter_context(engines.open(place, load_encoder(chosen)))
+            opened[name] = stack.enter_context(engines.open(place, load_encoder(chosen)))
         works = stack.enter_context(catalogue.of_user())
-        yield Corpora(found) if works is None else Corpora(found, works.marked)
+        yield Corpora(opened) if works is None else Corpora(opened, works.marked)
 
 
 def name_corpora(corpora: Places) -> dict[str, Place]:
@@ -54,17 +54,17 @@ def name_corpora(corpora: Places) -> dict[str, Place]:
     if not given:
         raise ConfigError("No corpus was given. Expected at least one folder or address.")
     chosen = [name for name, _ in given if name]
-    found: dict[str, Place] = {}
+    named: dict[str, Place] = {}
     for name, place in given:
         own = engines.name_of(place) if isinstance(place, Path | str) else place.name
-        if any(_is_same(place, other) for other in found.values()):
+        if any(_is_same(place, other) for other in named.values()):
             raise ConfigError(f"The corpus {own!r} is given twice.")
         if name and chosen.count(name) > 1:
             raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
         numbered = (own, *(f"{own} ({number})" for number in range(2, len(given) + 2)))
-        unused = (each for each in numbered if each not in (*found, *chosen))
-        found[name or next(unused)] = place
-    return found
+        unused = (candidate for candidate in numbered if candidate not in (*named, *chosen))
+        named[name or next(unused)] = place
+    return named
 
 
 def _with_name(place: Place) -> tuple[str, Place]:
@@ -111,10 +111,10 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
     if not chosen and wanted == NO_ENCODER:
         return None
     name = settings.models.encoder if chosen else encoder_name(settings, place, several=True)
-    found = encoder(settings, name)
-    if not chosen and found.fingerprint != wanted:
+    loaded = encoder(settings, name)
+    if not chosen and loaded.fingerprint != wanted:
         raise ConfigError(
             f"{place} was built with the encoder {wanted}, which is not among those in the "
             "settings. Give it with --encoder, or rebuild the corpus with another one."
         )
-    return found
+    return loaded

@@ -43,10 +43,10 @@ def share(value: str) -> float:
     >>> share("10%")
     0.1
     """
-    found = float(value.removesuffix("%")) / 100
-    if not (value.endswith("%") and 0 < found <= 1):
+    part = float(value.removesuffix("%")) / 100
+    if not (value.endswith("%") and 0 < part <= 1):
         raise ValueError
-    return found
+    return part
 
 
 Share = click.types.FuncParamType(share)
@@ -315,10 +315,10 @@ def text_or_file(text: str | None, file: Path | None, what: str) -> str:
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
     lines = read_text(file).splitlines() if file else (text or "").splitlines()
-    found = "\n".join("" if file and line.startswith("#") else line for line in lines)
-    if not re.search(r"\w", found):
+    kept = "\n".join("" if file and line.startswith("#") else line for line in lines)
+    if not re.search(r"\w", kept):
         raise click.UsageError(f"There is no {what.lower()}.")
-    return found
+    return kept
 
 
 def say(message: str, quiet: bool = False) -> None:

@@ -129,32 +129,32 @@ def references(
             services = stack.enter_context(online.opened(settings.references, settings.web))
         if not sources and not services:
             options.say("There is no catalogue yet: pincite works import FILE...", quiet)
-        found = report.check(listed, sources, datetime.now(UTC).date(), display, services)
-    _deliver(found, outputs, quiet)
-    if found.stopped:
+        checked = report.check(listed, sources, datetime.now(UTC).date(), display, services)
+    _deliver(checked, outputs, quiet)
+    if checked.stopped:
         options.stop(
-            f"Stopped after {len(found.results)} of {found.n_references} references. Run the same "
-            "command again to continue."
+            f"Stopped after {len(checked.results)} of {checked.n_references} references. Run the "
+            "same command again to continue."
         )
-    if any(result.outcome.status in fail_on for result in found.results):
+    if any(result.outcome.status in fail_on for result in checked.results):
         raise click.exceptions.Exit(1)
 
 
-def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], quiet: bool) -> None:
+def _deliver(checks: report.ReferencesReport, outputs: dict[str, Path | None], quiet: bool) -> None:
     writers: dict[str, Callable[[], str]] = {
-        "json": lambda: codec.to_json(found),
-        "csv": lambda: report.to_csv(found),
-        **{name: partial(_bibliography, found, name) for name in ("bibtex", "ris", "csl")},
+        "json": lambda: codec.to_json(checks),
+        "csv": lambda: report.to_csv(checks),
+        **{name: partial(_bibliography, checks, name) for name in ("bibtex", "ris", "csl")},
     }
-    options.deliver(writers, outputs, lambda: report.print_report(found, Console()), quiet)
+    options.deliver(writers, outputs, lambda: report.print_report(checks, Console()), quiet)
 
 
-def _bibliography(found: report.ReferencesReport, kind: str) -> str:
+def _bibliography(checks: report.ReferencesReport, kind: str) -> str:
     """Format the references, corrected from the records found; `kind`: bibtex, ris or csl."""
     from pincite.report import bibliography
 
     entries = []
-    for result in found.results:
+    for result in checks.results:
         item = report.csl_item(result)
         item["author"] = [bibliography.csl_name(name) for name in item.get("author", ())]
         has_more_authors = item.pop("more", False)

@@ -118,15 +118,15 @@ class Setting:
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
         """Convert a value from a file, a variable or an option; raises ConfigError."""
-        found = self._converted(value)
-        if found is None:
+        converted = self._converted(value)
+        if converted is None:
             wanted = _EXPECTED.get(self.kind, "a list of strings")
         else:
-            wanted = self.refusal(found)
+            wanted = self.refusal(converted)
         if wanted:
             name = f"{table}.{self.name}" if table else self.name
             raise ConfigError(f"{place}: {name} is {value!r}; expected {wanted}.")
-        return found
+        return converted
 
     def _converted(self, value: Any) -> Any:
         """Convert the value; None if that is impossible."""
@@ -151,29 +151,29 @@ def _inside(folder: Path, path: str) -> str:
 
 
 def _named(text: str) -> tuple[str, str]:
-    found = re.match(r"[^=/\\]+=", text)
-    return (found[0], text[found.end() :]) if found else ("", text)
+    name = re.match(r"[^=/\\]+=", text)
+    return (name[0], text[name.end() :]) if name else ("", text)
 
 
 @cache
 def declared(schema: Hashable) -> Mapping[str, Setting]:
     """Return every setting of a record and its nested records, by full name, in order."""
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     hints = hints_of(schema, include_extras=True)
     for field in dataclasses.fields(schema):  # type: ignore[arg-type]  # mypy: not Hashable
         annotated = hints[field.name]
         if hasattr(annotated, "__dataclass_fields__"):
             for leaf in declared(annotated).values():
                 name = f"{field.name}.{leaf.name}"
-                found[name] = dataclasses.replace(leaf, name=name)
+                settings[name] = dataclasses.replace(leaf, name=name)
             continue
         is_marked = get_origin(annotated) is Annotated
         kind, *marks = get_args(annotated) if is_marked else (annotated,)
         limits = next((mark for mark in marks if isinstance(mark, Range)), None)
         text = next((mark for mark in marks if isinstance(mark, str)), "")
         values = (field.name, kind, limits, text, field.default, annotated, PATH in marks)
-        found[field.name] = Setting(*values)
-    return found
+        settings[field.name] = Setting(*values)
+    return settings
 
 
 def flat(record: Any) -> dict[str, Any]:
@@ -252,20 +252,20 @@ def load_values(
     Raises:
         ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
     """
-    found: dict[str, Value] = {}
+    stated: dict[str, Value] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
             values = checked(schema, _part(read_toml(path), table, path), str(path), table=table)
             for name, value in values.items():
                 value = declared(schema)[name].located(value, path.absolute().parent)
-                found[name] = Value(value, str(path))
+                stated[name] = Value(value, str(path))
     for variable, name in _variables(schema, table):
         origin = f"variable {variable}"
         values = checked(schema, {name: os.environ[variable]}, origin, table=table)
-        found |= {name: Value(value, origin) for name, value in values.items()}
+        stated |= {name: Value(value, origin) for name, value in values.items()}
     given = {key: value for key, value in options.items() if value is not None}
     values = checked(schema, given, "command line", short, table)
-    return found | {name: Value(value, OPTION) for name, value in values.items()}
+    return stated | {name: Value(value, OPTION) for name, value in values.items()}
 
 
 def usual_files() -> list[Path]:
@@ -337,10 +337,10 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
 def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
     if not table:
         return {key: value for key, value in values.items() if key not in SEPARATE}
-    found = values.get(table, {})
-    if not isinstance(found, dict):
-        raise ConfigError(f"{path}: {table} is {found!r}; expected a table, [{table}].")
-    return found
+    part = values.get(table, {})
+    if not isinstance(part, dict):
+        raise ConfigError(f"{path}: {table} is {part!r}; expected a table, [{table}].")
+    return part
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -76,12 +76,12 @@ class BetterSources:
             candidates += self._judge(claim, passages[JUDGED_FIRST:])
         priors = _priors(hits)
         if self.online and is_failing:
-            found = self.online.of(claim, _cited_addresses(claim), self.exclusions)
-            allowed, copies = self.exclusions.split(claim, found.hits, (), self.online.get, written)
+            web = self.online.of(claim, _cited_addresses(claim), self.exclusions)
+            allowed, copies = self.exclusions.split(claim, web.hits, (), self.online.get, written)
             pages = fusion.without_copies(allowed)
             candidates += self._judge(claim, [hit.passage for hit in pages])
             priors |= _priors(pages)
-            excluded = (*excluded, *found.excluded, *copies)
+            excluded = (*excluded, *web.excluded, *copies)
         if is_failing:
             candidates += self._read_on(claim, candidates)
         candidates = [evidence for evidence in candidates if not evidence.failed]

@@ -237,9 +237,9 @@ def _open_online(
     from pincite.references import online
 
     pages = stack.enter_context(web_pages(settings.web, fetching))
-    found = web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
+    candidates = web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
     services = online.opened(settings.references, settings.web)
-    return _Online(pages, stack.enter_context(found), stack.enter_context(services))
+    return _Online(pages, stack.enter_context(candidates), stack.enter_context(services))
 
 
 def _better_sources(
