@@ -111,12 +111,8 @@ def judge(settings: Settings) -> "Iterator[Judge]":
     kept = ReplyCache(replies_file())
     try:
         calls = Calls({"": client}, settings.budget.limits, kept, kept.record)
-        yield Judge(
-            calls,
-            templates(settings.chat, settings.language),
-            source_tokens=chosen.source_tokens,
-            guided=chosen.guided,
-        )
+        prompts = templates(settings.chat, settings.language)
+        yield Judge(calls, prompts, source_tokens=chosen.source_tokens, guided=chosen.guided)
     finally:
         kept.close()
 

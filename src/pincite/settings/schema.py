@@ -119,10 +119,8 @@ class Setting:
     def read(self, value: Any, place: str, table: str = "") -> Any:
         """Convert a value from a file, a variable or an option; raises ConfigError."""
         converted = self._converted(value)
-        if converted is None:
-            wanted = _EXPECTED.get(self.kind, "a list of strings")
-        else:
-            wanted = self.refusal(converted)
+        expected = _EXPECTED.get(self.kind, "a list of strings")
+        wanted = expected if converted is None else self.refusal(converted)
         if wanted:
             name = f"{table}.{self.name}" if table else self.name
             raise ConfigError(f"{place}: {name} is {value!r}; expected {wanted}.")

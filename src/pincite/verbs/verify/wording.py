@@ -61,11 +61,18 @@ READS = {
     for basis, words in by_basis.items()
 }
 STRENGTHS = {Label(name): words for name, words in _WORDS["strengths"].items()}
+STRENGTH = STRENGTHS[Label.NOT_SUPPORTED]
+OPINIONS: Mapping[str, str] = _WORDS["opinions"]
 MISSING: Mapping[str, str] = _WORDS["missing"]
 JOINED: Mapping[str, str] = _WORDS["joined"]
 UNCITED: Mapping[str, str] = _WORDS["uncited"]
+UNVERIFIABLE: Mapping[str, str] = _WORDS["unverifiable"]
 COVERAGE: Mapping[str, str] = _WORDS["coverage"]
 READ: Mapping[str, Mapping[str, str]] = _WORDS["read"]
+ARCHIVED: Mapping[str, str] = _WORDS["archived"]
+CHANGED: Mapping[str, Mapping[str, str]] = _WORDS["changed"]
+ON_PAGE: Mapping[str, str] = _WORDS["on_page"]
+ELSEWHERE: Mapping[str, Mapping[str, str]] = _WORDS["elsewhere"]
 SEVERAL: str = _WORDS["texts"]["several"]
 NO_TAG: str = _WORDS["texts"]["no_tag"]
 SORTED = "Worst first: by label, then by support."
@@ -130,8 +137,7 @@ def strength(finding: Finding, say: Say = str) -> str:
     if any(decide.has(e, Effect.LIMITS, Effect.REFUSES) for e in judged_evidence(finding)):
         return ""  # beside such a witness the number is the rule's bound, not an estimate
     is_sure = label is Label.SUPPORTED and support >= decide.SURE
-    words = STRENGTHS[Label.NOT_SUPPORTED if is_sure else label]  # if sure, without "only"
-    return say(words) % {"n": cells.percent(support)}
+    return say(STRENGTH if is_sure else STRENGTHS[label]) % {"n": cells.percent(support)}
 
 
 def where(place: Place | None, label: Label, say: Say = str) -> str:
@@ -143,11 +149,11 @@ def where(place: Place | None, label: Label, say: Say = str) -> str:
     if not page or is_time(page):
         spot = "time" if page else "unknown"
     if not place.elsewhere:
-        return say(_WORDS["on_page"][spot]) % {"page": page} if page else ""
+        return say(ON_PAGE[spot]) % {"page": page} if page else ""
     is_found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
     kind, _, number = cells.one_line(place.cited or "").partition(" ")
     cited = f"{say(kind)} {number}".strip()
-    template = _WORDS["elsewhere"]["found" if is_found else "closest"][spot]
+    template = ELSEWHERE["found" if is_found else "closest"][spot]
     return say(template) % {"cited": cited, "page": page}
 
 
@@ -174,7 +180,7 @@ def second_opinion(finding: Finding, say: Say = str) -> list[str]:
 
     def worded(key: str, **values: str | int) -> str:
         shown = {k: cells.one_line(v) if isinstance(v, str) else v for k, v in values.items()}
-        return say(_WORDS["opinions"][key]) % shown
+        return say(OPINIONS[key]) % shown
 
     if isinstance(opinion, Failed):
         return [worded("failed", why=opinion.detail)]
@@ -199,9 +205,9 @@ def what_changed(result: CitationResult, say: Say = str) -> str:
     if result.changed is None or result.copy is None:
         return ""
     date = (result.copy.date or "")[:10]
-    copy = say(_WORDS["archived"]["dated" if date else "undated"]) % {"date": date}
+    copy = say(ARCHIVED["dated" if date else "undated"]) % {"date": date}
     share = "whole" if result.label is Label.SUPPORTED else "part"
-    return cells.one_line(say(_WORDS["changed"][share][result.changed.label]) % {"copy": copy})
+    return cells.one_line(say(CHANGED[share][result.changed.label]) % {"copy": copy})
 
 
 def reliability(listing: Listing | None) -> str:
@@ -269,7 +275,7 @@ def unverifiable(finding: Finding, say: Say = str) -> str:
     """Say that neither citation nor search supports the claim; empty if one does, or seems to."""
     if not may_be_unverifiable(finding):
         return ""
-    return say(_WORDS["unverifiable"]["cited" if finding.citations else "uncited"]) % {
+    return say(UNVERIFIABLE["cited" if finding.citations else "uncited"]) % {
         "n": finding.n_candidates
     }
 
