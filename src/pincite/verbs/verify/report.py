@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite import codec, errors
@@ -32,6 +33,8 @@ from pincite.verbs.verify import wording
 from pincite.verbs.verify.wording import COVERAGE, READ, STEPS
 from pincite.wiki.suggest import DateFormat
 from pincite.wiki.uncited import is_read
+
+SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
 class Stage(StrEnum):

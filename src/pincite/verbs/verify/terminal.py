@@ -100,8 +100,7 @@ def _parts(
 
 
 def _is_chosen(finding: Finding, only: Collection[str]) -> bool:
-    is_reference = REFERENCES in only and finding.has_reference_notes
-    return not only or finding.label in only or is_reference
+    return not only or finding.label in only or (REFERENCES in only and finding.has_reference_notes)
 
 
 def _head(report: Report) -> Group:
