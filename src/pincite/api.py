@@ -40,7 +40,6 @@ from pincite.verbs.check.report import Check, CheckReport
 from pincite.verbs.check.speakers import Occasion
 from pincite.verbs.verify import articles, build
 from pincite.verbs.verify import render as verify_render
-from pincite.verbs.verify import report as verify_report
 from pincite.verbs.verify import terminal as verify_terminal
 from pincite.verbs.verify.report import Report as VerifyReport
 from pincite.wiki.article import article_in
@@ -88,8 +87,8 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_html(self) -> str:
         """Return one self-contained page, as in the command line's `--html`."""
-        page, _, _ = _RENDERERS[type(self.record)]
-        return str(page.to_html(self.record))
+        render, _ = _RENDERERS[type(self.record)]
+        return str(render.to_html(self.record))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return a pandas table with a row per citation, judged passage, or sentence.
@@ -104,13 +103,13 @@ class Report(Generic[Record_co, Result_co]):
         except ImportError as error:
             message = "to_frame() needs pandas, which is not installed: pip install pandas"
             raise MissingExtra(message) from error
-        _, table, _ = _RENDERERS[type(self.record)]
-        return pandas.DataFrame(list(table.rows(self.record)), columns=list(table.COLUMNS))
+        render, _ = _RENDERERS[type(self.record)]
+        return pandas.DataFrame(list(render.rows(self.record)), columns=list(render.COLUMNS))
 
     def __str__(self) -> str:
         shown = io.StringIO()
         console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
-        _, _, terminal = _RENDERERS[type(self.record)]
+        _, terminal = _RENDERERS[type(self.record)]
         terminal.print_report(self.record, console)
         return shown.getvalue()
 
@@ -128,11 +127,11 @@ class Report(Generic[Record_co, Result_co]):
         return f'{frame} srcdoc="{whole}"></iframe>'
 
 
-# Per record: the modules that render its page and its table, and the one that prints it.
-_RENDERERS: dict[type, tuple[Any, Any, Any]] = {
-    VerifyReport: (verify_render, verify_report, verify_terminal),
-    CheckReport: (check_render, check_render, check_terminal),
-    AnswerReport: (ask_render, ask_render, ask_terminal),
+# Per record: the module that renders its page and its table, and the one that prints it.
+_RENDERERS: dict[type, tuple[Any, Any]] = {
+    VerifyReport: (verify_render, verify_terminal),
+    CheckReport: (check_render, check_terminal),
+    AnswerReport: (ask_render, ask_terminal),
 }
 
 
@@ -381,15 +380,15 @@ class Verifier:
             (c, text, self._passages(c, text)) for c, (_, text) in zip(claims, pairs, strict=True)
         ]
         judged = iter(self._model.verify([(c, passage) for c, _, cut in rows for passage in cut]))
-        found = []
+        of_pairs = []
         for claim, text, passages in rows:
             evidence = [next(judged) for _ in passages]
             if isinstance(text, str) and len(evidence) > 1:
                 evidence = [discard_rebutted(claim, e, text) for e in evidence]
                 best = decide.deciding_evidence(evidence, self._settings.verify.threshold)
                 evidence = [best] if best else evidence
-            found.append(evidence[0])
-        return found
+            of_pairs.append(evidence[0])
+        return of_pairs
 
     def _passages(self, claim: Claim, text: str | Passage) -> Sequence[Passage]:
         if isinstance(text, Passage):
@@ -408,24 +407,15 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
     return articles.open_article(given, title, settings, lambda line: None)
 
 
-def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
-    def opened(one: Corpus) -> Path | str | OpenCorpus:
-        return engines.address(one) if isinstance(one, str) else one
-
-    if given is None:
-        return settings.library.places or None
-    if isinstance(given, Mapping):
-        return {name: opened(each) for name, each in given.items()}
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return [opened(each) for each in given]
-    return opened(given)
+def _corpora(given: Corpora | None, settings: Settings) -> Corpora | None:
+    return settings.library.places or None if given is None else given
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
     texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, Iterable) or not all(isinstance(each, str) for each in texts):
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
         raise InputError(f"The {what} is {given!r}; expected a text, or several in a list.")
-    found = [" ".join(each.split()) for each in texts]
-    if not found or not all(found):
+    cleaned = [" ".join(text.split()) for text in texts]
+    if not cleaned or not all(cleaned):
         raise InputError(f"The {what} is empty; expected one or more texts with words.")
-    return found
+    return cleaned

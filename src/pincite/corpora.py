@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
 
 from pincite.corpus import engines
@@ -23,31 +24,26 @@ _NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     """Open these corpora and close them afterwards; those already open stay open.
 
-    Raises:
-        ConfigError: two have the same name, or one is given twice.
-        CorpusError, StaleCorpus, MissingModel
+    Raises CorpusError, StaleCorpus, MissingModel, and ConfigError as `name_corpora`.
     """
     places = name_corpora(corpora)
-    encoders: dict[str, Encoder] = {}
+    load_encoder = cache(partial(encoder, settings))
     with ExitStack() as stack:
-        found: dict[str, Corpus] = {}
+        opened: dict[str, Corpus] = {}
         for name, place in places.items():
             if not isinstance(place, Path | str):
-                found[name] = place
+                opened[name] = place
                 continue
             chosen = encoder_name(settings, place, several=len(places) > 1)
-            if chosen not in encoders:
-                encoders[chosen] = encoder(settings, chosen)
-            found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
+            opened[name] = stack.enter_context(engines.open(place, load_encoder(chosen)))
         works = stack.enter_context(catalogue.of_user())
-        yield Corpora(found) if works is None else Corpora(found, works.marked)
+        yield Corpora(opened) if works is None else Corpora(opened, works.marked)
 
 
 def name_corpora(corpora: Places) -> dict[str, Place]:
     """Name each corpus: as given, else after its folder, numbered if two have the same name.
 
-    Raises:
-        ConfigError: two have the same name, one is given twice, or there is none.
+    Raises ConfigError if two were given the same name, if one is given twice, or if there is none.
     """
     if isinstance(corpora, Mapping):
         given: list[tuple[str, Place]] = list(corpora.items())
@@ -58,22 +54,22 @@ def name_corpora(corpora: Places) -> dict[str, Place]:
     if not given:
         raise ConfigError("No corpus was given. Expected at least one folder or address.")
     chosen = [name for name, _ in given if name]
-    found: dict[str, Place] = {}
+    named: dict[str, Place] = {}
     for name, place in given:
         own = engines.name_of(place) if isinstance(place, Path | str) else place.name
-        if any(_is_same(place, other) for other in found.values()):
+        if any(_is_same(place, other) for other in named.values()):
             raise ConfigError(f"The corpus {own!r} is given twice.")
         if name and chosen.count(name) > 1:
             raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
         numbered = (own, *(f"{own} ({number})" for number in range(2, len(given) + 2)))
-        unused = (each for each in numbered if each not in (*found, *chosen))
-        found[name or next(unused)] = place
-    return found
+        unused = (candidate for candidate in numbered if candidate not in (*named, *chosen))
+        named[name or next(unused)] = place
+    return named
 
 
 def _with_name(place: Place) -> tuple[str, Place]:
     match = _NAMED.fullmatch(str(place)) if isinstance(place, Path | str) else None
-    if match is None or (isinstance(place, Path) and place.exists()):
+    if match is None or Path(match[0]).exists():
         return "", place
     return " ".join(match[1].split()), engines.address(match[2])
 
@@ -109,18 +105,16 @@ def encoder_name(settings: Settings, place: Address, *, several: bool = False) -
 def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | None:
     """Load the encoder for a copy of a corpus: the original's, unless another is `chosen`.
 
-    Raises:
-        ConfigError: the settings do not have it.
-        CorpusError, MissingModel
+    Raises ConfigError if the settings do not have it.
     """
     wanted = engines.encoder_of(place)
     if not chosen and wanted == NO_ENCODER:
         return None
     name = settings.models.encoder if chosen else encoder_name(settings, place, several=True)
-    found = encoder(settings, name)
-    if not chosen and found.fingerprint != wanted:
+    loaded = encoder(settings, name)
+    if not chosen and loaded.fingerprint != wanted:
         raise ConfigError(
             f"{place} was built with the encoder {wanted}, which is not among those in the "
             "settings. Give it with --encoder, or rebuild the corpus with another one."
         )
-    return found
+    return loaded

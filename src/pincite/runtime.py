@@ -37,16 +37,16 @@ Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 def encoder(settings: Settings, name: str = "") -> Encoder:
     """Load the encoder of the settings, or another one; raises MissingModel."""
     name = name or settings.models.encoder
-    if found := weights.served(name):
-        return served_encoder(settings.embeddings, found)
+    if served := weights.served(name):
+        return served_encoder(settings.embeddings, served)
     return OnnxEncoder(weights.locate(name), threads=settings.models.threads)
 
 
-def served_encoder(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
+def served_encoder(how: EmbeddingsSettings, served: weights.Served) -> ServedEncoder:
     prefixes = how.query_prefix, how.passage_prefix
     limits = replace(EMBEDDING_LIMITS, seconds=how.seconds, at_once=how.at_once)
     key = Key.read(EMBEDDINGS_KEY_VARIABLE)
-    return ServedEncoder(found.model, found.url, key, prefixes, how.batch, limits)
+    return ServedEncoder(served.model, served.url, key, prefixes, how.batch, limits)
 
 
 def search(
@@ -111,12 +111,8 @@ def judge(settings: Settings) -> "Iterator[Judge]":
     kept = ReplyCache(replies_file())
     try:
         calls = Calls({"": client}, settings.budget.limits, kept, kept.record)
-        yield Judge(
-            calls,
-            templates(settings.chat, settings.language),
-            source_tokens=chosen.source_tokens,
-            guided=chosen.guided,
-        )
+        prompts = templates(settings.chat, settings.language)
+        yield Judge(calls, prompts, source_tokens=chosen.source_tokens, guided=chosen.guided)
     finally:
         kept.close()
 

@@ -1,19 +1,22 @@
 """What the tests of commands share: a folder, a knowledge base, commands, what they wrote."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 from models.chat_server import Server
 from support.wiki_server import Wiki
 
 from conftest import write_model
+from pincite.cli import cli
 from pincite.library import web_pages
 from pincite.settings import WebSettings
 from pincite.web.fetch import WebClient, WebRules
 
+Run = Callable[..., Result]
 KEY = "sk-planted-and-very-secret"
 PAGES = [
     {
@@ -38,6 +41,13 @@ PAGES = [
 ]
 STATEMENT = "The bridge is of stone."
 CHECK = ("check", STATEMENT, "--corpus", "kb")
+
+
+def invoke(*arguments: object, code: int = 0, stdin: str | None = None) -> Result:
+    """Run a command without the shell around it; errors are raised as they are."""
+    result = CliRunner().invoke(cli, [*map(str, arguments)], input=stdin, catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
 
 
 def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> None:

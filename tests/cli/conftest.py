@@ -1,16 +1,13 @@
 """A folder to run `pincite check` in, and a server for it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from check_replies import Model
-from cli.check_runs import KEY, PAGES, prepare
-from click.testing import CliRunner, Result
+from cli.check_runs import KEY, PAGES, Run, invoke, prepare
 from models.chat_server import Server, serving
-
-from pincite.cli import cli
 
 
 @pytest.fixture(autouse=True)
@@ -23,19 +20,13 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command in a folder with a knowledge base and tiny models."""
     monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
     prepare(tmp_path, monkeypatch)
     Path("kb.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
-
-    def call(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
-        result = CliRunner().invoke(cli, list(arguments), input=stdin, catch_exceptions=False)
-        assert result.exit_code == code, result.output
-        return result
-
-    call("corpus", "add", "kb", "kb.jsonl")
-    return call
+    invoke("corpus", "add", "kb", "kb.jsonl")
+    return invoke
 
 
 @pytest.fixture

@@ -3,49 +3,27 @@
 import csv
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner, Result
+from cli.check_runs import invoke
 from models.chat_server import Server, refusal, serving
 from models.chat_server import good as reply
+from support.rows import CASES
 
 from pincite import codec
-from pincite.cli import cli
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.ask.wording import NO_ANSWER
 
-PAPERS: list[dict[str, Any]] = [
-    {
-        "url": "https://papers.example/1",
-        "title": "Velorin and migraine",
-        "text": "We gave velorin or placebo to 240 adults. Velorin reduced the number of migraine "
-        "days by 3.1 a month. Nausea was seen in 14% of those treated.",
-        "date": "2015-03-01",
-        "meta": {"pmid": "11", "journal": "Ann Tests", "authors": "Holm I; Ito K"},
-    },
-    {
-        "url": "https://papers.example/2",
-        "title": "Velorin again",
-        "text": "All 30 patients who took velorin were free of migraine after two weeks.",
-        "date": "2012",
-        "meta": {"pmid": "12", "retracted": "yes"},
-    },
-]
 QUESTION = "Does velorin reduce the number of migraine days?"
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ask")
-    lines = "".join(json.dumps({**p, **p["meta"]}) + "\n" for p in PAPERS)
-    (folder / "papers.jsonl").write_text(lines)
-    done = CliRunner().invoke(
-        cli, ["corpus", "add", str(folder / "kb"), str(folder / "papers.jsonl"), "-q"]
-    )
-    assert done.exit_code == 0, done.output
+    invoke("corpus", "add", folder / "kb", CASES / "cli/ask/papers.jsonl", "-q")
     return folder / "kb"
 
 
@@ -61,10 +39,7 @@ def server() -> Iterator[Server]:
         yield found
 
 
-def run(*arguments: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(cli, ["ask", *map(str, arguments)], catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
+run = partial(invoke, "ask")
 
 
 def test_every_format_from_one_question(corpus: Path, home: Path) -> None:
@@ -118,14 +93,8 @@ def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, serv
         "Velorin cured everybody (PUBMED:999)."
     )
 
-    def by_prompt(prompt: str):  # type: ignore[no-untyped-def]
-        return (
-            reply("Nausea was seen in 14% of those treated.")
-            if "Sentence:" in prompt
-            else reply(answer)
-        )
-
-    server.by_prompt = by_prompt
+    said = "Nausea was seen in 14% of those treated."
+    server.by_prompt = lambda prompt: reply(said if "Sentence:" in prompt else answer)
     asked = (QUESTION, "--corpus", corpus, "--llm", "--chat-url", server.url, "--chat-model", "m")
     plain = json.loads(run(*asked, "--json", "-").stdout)["answers"][0]
     assert [s["standing"] for s in plain["sentences"]] == ["supported", "no_evidence", "fabricated"]

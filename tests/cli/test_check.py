@@ -1,13 +1,12 @@
 """`pincite check` as a user meets it: with rules alone and with a server."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from check_replies import Model
-from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, written
-from click.testing import CliRunner, Result
+from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, Run, llm, written
+from click.testing import CliRunner
 from models.chat_server import Server, good, refusal, serving
 from support.check_values import readings
 
@@ -16,7 +15,7 @@ from pincite.cli import cli
 # ── Without a language model ─────────────────────────────────────────────────────────────────────
 
 
-def test_offline_with_rules_and_the_verifier(run: Callable[..., Result]) -> None:
+def test_offline_with_rules_and_the_verifier(run: Run) -> None:
     report = written(run(*CHECK, "--json", "-"))
     (reading,) = readings(report)
     assert (reading["text"], reading["origin"]) == (STATEMENT, "statement")
@@ -32,7 +31,7 @@ def test_offline_with_rules_and_the_verifier(run: Callable[..., Result]) -> None
         assert page["text"][start:end] == item["passage"]
 
 
-def test_a_normative_statement_is_listed_and_not_judged(run: Callable[..., Result]) -> None:
+def test_a_normative_statement_is_listed_and_not_judged(run: Run) -> None:
     normative = ("check", "The bridge should be of stone.", "--corpus", "kb", "--json", "-")
     (reading,) = readings(written(run(*normative)))
     assert (reading["outcome"], reading["evidence"]) == ("not_judged", [])
@@ -42,7 +41,7 @@ def test_a_normative_statement_is_listed_and_not_judged(run: Callable[..., Resul
     assert reading["evidence"]
 
 
-def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
+def test_metadata_is_shown_and_filtered_by(run: Run) -> None:
     (reading,) = readings(written(run(*CHECK, "--where", "author == A. Berg", "--json", "-")))
     assert [item["url"] for item in reading["evidence"]] == ["https://a.example/"]
     assert reading["evidence"][0]["meta"]["author"] == "A. Berg"
@@ -51,7 +50,7 @@ def test_metadata_is_shown_and_filtered_by(run: Callable[..., Result]) -> None:
     assert len(written(run(*CHECK, *nothing, "--json", "-"))["warnings"]) == 1
 
 
-def test_statements_of_a_file(run: Callable[..., Result]) -> None:
+def test_statements_of_a_file(run: Run) -> None:
     lines = "# a list\nThe bridge is old.\n\nIt opened in 1911.\n"
     report = written(run("check", "--file", "-", "--corpus", "kb", "--json", "-", stdin=lines))
     statements = [check["statement"] for check in report["checks"]]
@@ -69,9 +68,7 @@ def test_statements_of_a_file(run: Callable[..., Result]) -> None:
     assert "more than 100 words" in long
 
 
-def test_readings_are_edited_before_the_search(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readings_are_edited_before_the_search(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
 
     def edit(text: str) -> str:
@@ -93,7 +90,7 @@ def test_readings_are_edited_before_the_search(
 # ── With a language model's server ───────────────────────────────────────────────────────────────
 
 
-def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) -> None:
+def test_the_whole_way_with_a_model(run: Run, server: Server) -> None:
     result = run(*CHECK, *llm(server), "--json", "-")
     report = written(result)
     stone, should = readings(report)
@@ -107,7 +104,7 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
 
 
 def test_a_step_asks_its_own_server_with_its_own_key(
-    run: Callable[..., Result], server: Server, monkeypatch: pytest.MonkeyPatch
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving() as other:
         other.by_request = Model()
@@ -122,7 +119,7 @@ def test_a_step_asks_its_own_server_with_its_own_key(
 
 
 def test_a_second_run_takes_the_replies_of_the_trace(
-    run: Callable[..., Result], server: Server, tmp_path: Path
+    run: Run, server: Server, tmp_path: Path
 ) -> None:
     command = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
     first = written(run(*command))
@@ -136,9 +133,7 @@ def test_a_second_run_takes_the_replies_of_the_trace(
     assert all(call["prompt"]["user"] and call["reply"]["text"] for call in calls)
 
 
-def test_the_key_is_in_no_output(
-    run: Callable[..., Result], server: Server, tmp_path: Path
-) -> None:
+def test_the_key_is_in_no_output(run: Run, server: Server, tmp_path: Path) -> None:
     """Not even where the server repeats it, in replies and in refusals."""
     said = f"Your key is {KEY}."
     claims = json.dumps({"claims": [f"The bridge of {KEY} is of stone."]})
@@ -166,7 +161,7 @@ def test_the_key_is_in_no_output(
     assert all(KEY in headers["authorization"] for headers in server.headers)
 
 
-def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Result]) -> None:
+def test_a_table_names_who_said_a_statement_when_and_where(run: Run) -> None:
     rows = "statement,speaker\nWe opened it here last year.,\nI own a bridge.,Bo Falk\n"
     Path("said.csv").write_text(rows)
     said = ("--speaker", "Ada Holm, mayor of Varde", "--date", "2012-03-01", "--json", "-")
@@ -186,13 +181,13 @@ def test_a_table_names_who_said_a_statement_when_and_where(run: Callable[..., Re
     [("--html", "nowhere/out.html"), ("--json", "."), ("--template", "t.md.j2")],
 )
 def test_what_cannot_be_written_is_told_before_any_call(
-    run: Callable[..., Result], server: Server, more: tuple[str, ...]
+    run: Run, server: Server, more: tuple[str, ...]
 ) -> None:
     run(*CHECK, *llm(server), *more, code=2)
     assert server.asked == []
 
 
-def test_each_check_goes_into_the_log(run: Callable[..., Result], tmp_path: Path) -> None:
+def test_each_check_goes_into_the_log(run: Run, tmp_path: Path) -> None:
     Path("own.tmpl").write_text(
         "{% for c in claims %}{{ translation[c.kind] }}{% endfor %}{{ feedback }}"
     )

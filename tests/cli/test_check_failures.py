@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 from check_replies import Model
-from cli.check_runs import CHECK, llm, written
-from click.testing import Result
+from cli.check_runs import CHECK, Run, llm, written
 from models.chat_server import Answer, Server, good
 from support.check_values import readings
 
@@ -32,9 +31,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("way", ["cut", "slow", "garbled", "half a body", "length"])
-def test_a_server_that_fails_in_the_middle(
-    run: Callable[..., Result], server: Server, way: str
-) -> None:
+def test_a_server_that_fails_in_the_middle(run: Run, server: Server, way: str) -> None:
     """Partial results with reasons and code 5; the same command then asks for the rest only."""
     model, count, served = Model(), iter(range(10_000)), list[str]()
 
@@ -71,7 +68,7 @@ def test_a_server_that_fails_in_the_middle(
     assert (len(asked), report["usage"]["n_reused"]) == (ALL - 10, 10)
 
 
-def test_one_question_has_one_reply(run: Callable[..., Result], server: Server) -> None:
+def test_one_question_has_one_reply(run: Run, server: Server) -> None:
     """Two readings say the same; a server that answers it otherwise each time is asked once."""
     model, count = Model(), iter(range(10_000))
     model.readings["ascriptive"] = model.readings["descriptive"]
@@ -82,7 +79,7 @@ def test_one_question_has_one_reply(run: Callable[..., Result], server: Server) 
     assert len(set(asked)) == len(asked)
 
 
-def test_a_run_that_is_killed(run: Callable[..., Result], server: Server) -> None:
+def test_a_run_that_is_killed(run: Run, server: Server) -> None:
     """`kill -9` in the middle: what was replied by then is not asked for again."""
     model = Model()
 
@@ -123,18 +120,14 @@ def _wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_half_a_line_of_a_killed_run_is_left_out(
-    run: Callable[..., Result], server: Server, tmp_path: Path
-) -> None:
+def test_half_a_line_of_a_killed_run_is_left_out(run: Run, server: Server, tmp_path: Path) -> None:
     run(*CHECK, *llm(server), "--trace", "run.jsonl", "-q")
     path = tmp_path / "run.jsonl"
     path.write_text(path.read_text()[:-20])
     assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
 
 
-def test_ctrl_c_keeps_what_was_done(
-    run: Callable[..., Result], server: Server, tmp_path: Path
-) -> None:
+def test_ctrl_c_keeps_what_was_done(run: Run, server: Server, tmp_path: Path) -> None:
     import _thread
 
     model = Model()

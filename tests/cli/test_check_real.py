@@ -4,13 +4,12 @@ The model is far too small to judge anything, so nothing is asked of what it say
 """
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
-from cli.check_runs import CHECK
-from click.testing import CliRunner, Result
+from cli.check_runs import CHECK, Run
+from click.testing import CliRunner
 from models.llamacpp_server import KEY, NAME, RealServer
 from support.check_values import readings
 
@@ -44,7 +43,7 @@ def write_short_prompts(folder: Path) -> None:
     [("short", "estimate"), pytest.param("shipped", "logprobs", marks=pytest.mark.slow)],
 )
 def test_every_passage_is_judged_or_has_a_reason(
-    run: Callable[..., Result],
+    run: Run,
     real_server: RealServer,
     monkeypatch: pytest.MonkeyPatch,
     prompts: str,

@@ -123,9 +123,8 @@ def test_every_command_explains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_claims_as_text_and_json(home: Path) -> None:
     assert "https://varde.example/bridge" in run("claims", "article.wiki").stdout
-    rows = [
-        json.loads(line) for line in run("claims", "article.wiki", "--json").stdout.splitlines()
-    ]
+    shown = run("claims", "article.wiki", "--json").stdout
+    rows = [json.loads(line) for line in shown.splitlines()]
     assert rows[0]["text"] == "The Varde Bridge opened in 1911."
     for row in rows:
         start, end = row["span"]
@@ -148,9 +147,8 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
     assert [url.rsplit("/", 1)[1] for url in done["added"]] == ["bridge.txt", "river.md"]
     assert [one["reason"] for one in done["unread"]] == ["undecodable"]
     found = run("corpus", "search", "kb", "old town", "--where", "publisher == Gazette", "--json")
-    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [
-        "The old town by the river."
-    ]
+    (line,) = found.stdout.splitlines()
+    assert json.loads(line)["text"] == "The old town by the river."
     assert "1 of 2 documents deleted" in run("corpus", "delete", "kb", done["added"][0], "x").stderr
     run("corpus", "add", "kb", "docs", "-q", code=5)
     (docs / "bridge.txt").unlink()
@@ -165,12 +163,9 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
 
 
 def test_words_now_and_vectors_later(home: Path) -> None:
-    assert (
-        "1 document added" in run("corpus", "add", "kb", "web.jsonl", "--no-vectors", code=5).stderr
-    )
-    assert (
-        "1 unchanged" in run("corpus", "update", "kb", "web.jsonl", "--no-vectors", code=5).stderr
-    )
+    for command, done in (("add", "1 document added"), ("update", "1 unchanged")):
+        given = ("corpus", command, "kb", "web.jsonl", "--no-vectors")
+        assert done in run(*given, code=5).stderr
     found = run("corpus", "search", "kb", "old river town", "--by", "words", "--json").stdout
     assert json.loads(found)["url"] == "https://better.example/"
     refused = run("corpus", "search", "kb", "old river town", code=7).stderr
@@ -288,17 +283,15 @@ def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     assert "encoder@" in shown
     assert "nothing leaves this machine" in shown
     assert "cited pages" not in shown
-    (home / "pincite.toml").write_text("web.online = true\n")
-    shown = run("doctor").stdout
-    assert "cited pages" in shown
-    assert "set contact" in shown
-    (home / "pincite.toml").write_text("web.online = true\nweb.contact = 'me@example.org'\n")
-    shown = run("doctor").stdout
-    assert "me@example.org" in shown
-    assert "web.sqlite" in shown
     server = "check.confirmation = 'model'\nchat.url = 'http://box:1/v1'\nchat.model = 'm'\n"
-    (home / "pincite.toml").write_text(server)
-    assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
+    for settings, words in (
+        ("web.online = true\n", ("cited pages", "set contact")),
+        ("web.online = true\nweb.contact = 'me@example.org'\n", ("me@example.org", "web.sqlite")),
+        (server, ("statements with passages, which go to http://box:1/v1",)),
+    ):
+        (home / "pincite.toml").write_text(settings)
+        shown = run("doctor").stdout
+        assert [each for each in words if each not in shown] == []
     (home / "pincite.toml").write_text("models.encoder = 'nothing'")
     assert "MISSING" in run("doctor", code=6).stdout
 

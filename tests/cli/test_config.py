@@ -2,13 +2,13 @@
 
 import json
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from cli.check_runs import invoke
 
 from pincite import settings
-from pincite.cli import cli
 
 PLANTED = "sk-planted-1234567890abcdef"
 
@@ -18,10 +18,7 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PINCITE_CHAT_KEY", raising=False)
 
 
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(cli, ["config", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.stderr
-    return result
+run = partial(invoke, "config")
 
 
 def test_each_setting_with_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

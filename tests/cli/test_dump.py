@@ -3,16 +3,14 @@
 import csv
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
-from click.testing import Result
+from cli.check_runs import Run
 from support.rows import each_row
 
-Run = Callable[..., Result]
 PAGE = (
     "<page><title>{title}</title><ns>{ns}</ns>{more}<revision><id>{id}</id>"
     "<timestamp>2024-01-02T03:04:05Z</timestamp><text>{text}</text></revision></page>"
@@ -100,7 +98,7 @@ def test_a_second_run_only_does_what_is_missing(run: Run, dump: Path) -> None:
 def test_an_article_that_breaks_costs_itself(
     run: Run, dump: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pincite.verbs.verify import build
+    from pincite.verbs.verify import batch
     from pincite.wiki.article import parse_page as read
 
     def breaking(found: Any, otherwise: str) -> Any:
@@ -108,7 +106,7 @@ def test_an_article_that_breaks_costs_itself(
             raise RecursionError("too deep")
         return read(found, otherwise)
 
-    monkeypatch.setattr(build, "parse_page", breaking)
+    monkeypatch.setattr(batch, "parse_page", breaking)
     found = checked(run, "out", code=5)
     assert "dump.103.json" not in found
     last = json.loads(found["worklist.json"])["articles"][-1]

@@ -2,52 +2,21 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
-from click.testing import CliRunner, Result
+from cli.check_runs import invoke
+from support.rows import text_of
 
-from pincite.cli import cli
 from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.results import read_result
 
 TRAM = "It rained. The tram runs to the harbour. It is red."
-CHECK: dict[str, Any] = {
-    "checks": [
-        {
-            "statement": "The tram runs to the harbour.",
-            "readings": [
-                {
-                    "reading_id": "r1",
-                    "text": "The tram runs to the harbour today.",
-                    "kind": "descriptive",
-                    "outcome": "confirmation",
-                    "evidence": [
-                        {
-                            "side": "for",
-                            "passage": TRAM,
-                            "url": "https://e.org/tram",
-                            "quote": "The tram runs to the harbour.",
-                        },
-                        {"side": "silent", "passage": "Nothing.", "url": "u", "quote": ""},
-                    ],
-                },
-                {
-                    "reading_id": "r2",
-                    "text": "The tram should run to the harbour.",
-                    "kind": "normative",
-                    "outcome": "not_judged",
-                    "evidence": [],
-                },
-            ],
-        }
-    ],
-    "versions": {"pincite": "0.1"},
-    "created": "2026-01-02T03:04:05+00:00",
-}
+CHECK = text_of("cli/feedback/check.json")
 
 
 @pytest.fixture
@@ -56,14 +25,11 @@ def home(tmp_path: Path) -> Path:
     for number, finding in enumerate(report["findings"]):
         finding["claim_id"] = f"c{number}"  # those of the sample are all one
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    (tmp_path / "check.json").write_text(json.dumps(CHECK), encoding="utf-8")
+    (tmp_path / "check.json").write_text(CHECK, encoding="utf-8")
     return tmp_path
 
 
-def run(*arguments: str) -> Result:
-    result = CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.stderr
-    return result
+run = partial(invoke, "feedback")
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -131,12 +97,12 @@ def test_what_cannot_be_kept_is_refused(
     (home / "broken.json").write_text("{")
     (home / "odd.json").write_text('{"findings": [{}]}')
     with pytest.raises(kind):
-        CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
+        run(*arguments)
 
 
 @pytest.mark.parametrize("arguments", [["check.json"], ["check.json", "--up", "--label", "nei"]])
 def test_one_word_at_a_time(home: Path, arguments: list[str]) -> None:
-    assert CliRunner().invoke(cli, ["feedback", *arguments]).exit_code == 2
+    run(*arguments, code=2)
 
 
 def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> None:
@@ -153,5 +119,5 @@ def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:
     (home / "pincite.toml").write_text("library.feedback_file = 'x.sqlite'")
     (home / "x.sqlite").write_bytes(b"precious " * 100)
     with pytest.raises(InputError, match=r"Set library\.feedback_file to"):
-        CliRunner().invoke(cli, ["feedback", "check.json", "--up"], catch_exceptions=False)
+        run("check.json", "--up")
     assert (home / "x.sqlite").read_bytes() == b"precious " * 100

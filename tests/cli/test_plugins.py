@@ -1,13 +1,14 @@
 """What other distributions add by entry points: commands, and workers."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner, Result
+from cli.check_runs import Run
+from click.testing import CliRunner
 
 from pincite.cli import cli, extras, options
 from pincite.documents.inputs import Parallel
@@ -41,9 +42,7 @@ def test_a_plugins_command_is_listed_and_runs(
 SPREAD = ("corpus", "add", "other", "kb.jsonl", "--on", "ray")
 
 
-def test_a_plugins_workers_do_bulk_work(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plugins_workers_do_bulk_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     @contextmanager
@@ -60,7 +59,7 @@ def test_a_plugins_workers_do_bulk_work(
 
 
 def test_workers_of_a_missing_plugin_are_an_extra_to_install(
-    run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda library: None)
     with pytest.raises(MissingExtra, match=re.escape(install_command("ray"))):

@@ -5,19 +5,17 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.check_runs import prepare
-from click.testing import CliRunner, Result
+from cli.check_runs import Run, invoke, prepare
 from models.chat_server import Answer, Server, good, refusal, serving
 from support.check_values import readings
 from support.examined import keep_examined
 
-from pincite.cli import cli
 from pincite.llm import judge as judges
 from pincite.llm.calls import Limits
 
@@ -49,7 +47,7 @@ def as_asked(request: dict[str, Any]) -> Answer:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command in a folder with an article, its sources and a tiny verifier."""
     monkeypatch.setenv("PINCITE_JUDGE_KEY", KEY)
     # A busy server is asked again after no time at all.
@@ -64,17 +62,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     ]  # fmt: skip
     Path("sources").mkdir()
     Path("sources/pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
-
-    def call(*arguments: str, code: int = 0) -> Result:
-        result = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
-        assert result.exit_code == code, result.output
-        return result
-
-    return call
+    return invoke
 
 
 @pytest.fixture
-def server(run: Callable[..., Result]) -> Iterator[Server]:
+def server(run: Run) -> Iterator[Server]:
     """A server of a model that was examined."""
     with serving() as found:
         found.by_request = as_asked
@@ -83,21 +75,29 @@ def server(run: Callable[..., Result]) -> Iterator[Server]:
 
 
 def verify(server: Server, *more: str) -> tuple[str, ...]:
-    asked = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
-    return ("verify", "article.wiki", "--sources", "sources", *asked, "--json", "out.json", *more)
+    shown = ("--json", "out.json", *more)
+    return ("verify", "article.wiki", "--sources", "sources", *judge_of(server), *shown)
 
 
-def opinions() -> dict[str, Any]:
-    findings = json.loads(Path("out.json").read_text())["findings"]
-    return {finding["claim"]: finding["opinion"] for finding in findings}
+def judge_of(server: Server) -> tuple[str, ...]:
+    return ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
 
 
-def test_the_whole_way_from_article_to_reports(run: Callable[..., Result], server: Server) -> None:
+def report() -> dict[str, Any]:
+    written: dict[str, Any] = json.loads(Path("out.json").read_text())
+    return written
+
+
+def by_claim(name: str) -> dict[str, Any]:
+    return {finding["claim"]: finding[name] for finding in report()["findings"]}
+
+
+def test_the_whole_way_from_article_to_reports(run: Run, server: Server) -> None:
     result = run(*verify(server, "--html", "out.html", "--csv", "out.csv"))
     assert len(server.asked) == N
     assert {headers["authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
     host = server.url.split("/")[2]
-    for claim, opinion in opinions().items():
+    for claim, opinion in by_claim("opinion").items():
         number = int(re.findall(r"number (\d)", claim)[0])
         assert opinion["verdict"] == ("supported" if number % 2 else "not_supported")
         assert opinion["quotes"] == [f"The mill number {number} stands"]
@@ -109,23 +109,20 @@ def test_the_whole_way_from_article_to_reports(run: Callable[..., Result], serve
     assert f"qwen3@{host}" in table
     assert "Second opinion" in result.output
     assert KEY not in page + table + result.output + Path("out.json").read_text()
-    report = json.loads(Path("out.json").read_text())
-    assert report["settings"]["judge.url"] == server.url
-    assert report["versions"]["judge"] == f"qwen3@{host}"
+    assert report()["settings"]["judge.url"] == server.url
+    assert report()["versions"]["judge"] == f"qwen3@{host}"
 
 
-def test_nothing_is_asked_twice_and_a_budget_is_kept(
-    run: Callable[..., Result], server: Server
-) -> None:
+def test_nothing_is_asked_twice_and_a_budget_is_kept(run: Run, server: Server) -> None:
     run(*verify(server, "--max-calls", "2"))
     assert len(server.asked) == 2
-    failed = [each["step"] for each in opinions().values() if "step" in each]
+    failed = [each["step"] for each in by_claim("opinion").values() if "step" in each]
     assert failed == ["budget"] * (N - 2)
-    notes = json.loads(Path("out.json").read_text())["warnings_coded"]
-    assert {n["code"]: n["values"].get("n") for n in notes}["no_second_opinions"] == N - 2
+    notes = {note["code"]: note["values"] for note in report()["warnings_coded"]}
+    assert notes["no_second_opinions"]["n"] == N - 2
     run(*verify(server))
     assert len(server.asked) == N
-    assert not any("step" in each for each in opinions().values())
+    assert not any("step" in each for each in by_claim("opinion").values())
     run(*verify(server))
     assert len(server.asked) == N
     assert f"{N} replies" in run("cache", "show").output
@@ -142,7 +139,7 @@ def test_nothing_is_asked_twice_and_a_budget_is_kept(
     ],
 )  # fmt: skip
 def test_whatever_the_server_says_the_report_is_written(
-    run: Callable[..., Result], server: Server, answer: Answer
+    run: Run, server: Server, answer: Answer
 ) -> None:
     server.by_request = lambda request: answer
     alone = run(*verify(server)[:4], "--json", "alone.json")
@@ -150,7 +147,7 @@ def test_whatever_the_server_says_the_report_is_written(
     run(*verify(server))
     alone = json.loads(Path("alone.json").read_text())["findings"]
     ours = {f["claim_id"]: f["label"] for f in alone}
-    found = json.loads(Path("out.json").read_text())["findings"]
+    found = report()["findings"]
     for finding in found:
         if "verdict" not in finding["opinion"]:
             assert finding["label"] == ours[finding["claim_id"]]
@@ -158,35 +155,35 @@ def test_whatever_the_server_says_the_report_is_written(
 
 
 def test_an_unusable_server_is_a_warning_of_the_run_not_of_each_passage(
-    run: Callable[..., Result], server: Server
+    run: Run, server: Server
 ) -> None:
     server.by_request = lambda request: refusal(401)
-    judge = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    judge = judge_of(server)
     run("corpus", "add", "kb", "sources/pages.jsonl")
     run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
         "--json", "check.json")  # fmt: skip
-    report = json.loads(Path("check.json").read_text())
-    codes = [note["code"] for note in report["warnings_coded"]]
+    checked = json.loads(Path("check.json").read_text())
+    codes = [note["code"] for note in checked["warnings_coded"]]
     assert codes.count("no_second_opinions") == 1
-    items = [item for r in readings(report) for item in r["evidence"]]
+    items = [item for r in readings(checked) for item in r["evidence"]]
     assert items
     assert "second_failed" not in [n["code"] for item in items for n in item["reasons_coded"]]
 
 
-def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -> None:
+def test_check_and_ask_have_it_too(run: Run, server: Server) -> None:
     server.by_request = lambda request: good(
         json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "not_supported"})
     )
-    judge = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    judge = judge_of(server)
     run("corpus", "add", "kb", "sources/pages.jsonl")
     run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
         "--json", "check.json")  # fmt: skip
-    report = json.loads(Path("check.json").read_text())
-    items = [item for r in readings(report) for item in r["evidence"]]
+    checked = json.loads(Path("check.json").read_text())
+    items = [item for r in readings(checked) for item in r["evidence"]]
     assert items
     for item in items:
         assert "second_not_supported" in [note["code"] for note in item["reasons_coded"]]
-    assert report["usage"]["n_calls"] == len(server.asked) > 0
+    assert checked["usage"]["n_calls"] == len(server.asked) > 0
     before = len(server.asked)
     run("ask", "When was mill number 3 built?", "--corpus", "kb", *judge, "--json", "ask.json")
     assert json.loads(Path("ask.json").read_text())["usage"]["n_calls"] == (
@@ -196,7 +193,7 @@ def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_stopped_or_killed_goes_on_where_it_was(
-    run: Callable[..., Result], server: Server, sign: signal.Signals
+    run: Run, server: Server, sign: signal.Signals
 ) -> None:
     process: list[subprocess.Popen[bytes]] = []
 
@@ -213,13 +210,11 @@ def test_a_run_that_is_stopped_or_killed_goes_on_where_it_was(
     asked = len(server.asked)
     server.by_request = as_asked
     run(*verify(server))
-    assert all(each["verdict"] for each in opinions().values())
+    assert all(each["verdict"] for each in by_claim("opinion").values())
     assert len(server.asked) - asked <= N - 3
 
 
-def test_a_measured_judge_counts_by_what_it_is_worth(
-    run: Callable[..., Result], server: Server
-) -> None:
+def test_a_measured_judge_counts_by_what_it_is_worth(run: Run, server: Server) -> None:
     rows = [
         {"id": f"r{n}-{k}", "claim": f"The mill number {n} was built {k}.", "label":
          "support" if n % 2 else "not_support", "evidence": f"The mill number {n} stands."}
@@ -235,31 +230,21 @@ def test_a_measured_judge_counts_by_what_it_is_worth(
     ours, alone, _ = kept["measured"]["right"]
     assert alone == 1.0 > ours
     run(*verify(server))
-    trusted = {each["trust"]["confirms"] for each in opinions().values()}
+    trusted = {each["trust"]["confirms"] for each in by_claim("opinion").values()}
     assert trusted == {kept["measured"]["confirmed"][1] >= judges.LEAST_CONFIRMED}
     assert model in run("judges").output
 
 
-def labels() -> dict[str, str]:
-    findings = json.loads(Path("out.json").read_text())["findings"]
-    return {finding["claim"]: finding["label"] for finding in findings}
-
-
-def test_a_model_that_failed_its_examination_changes_no_label(
-    run: Callable[..., Result], server: Server
-) -> None:
+def test_a_model_that_failed_its_examination_changes_no_label(run: Run, server: Server) -> None:
     run(*verify(server)[:4], "--json", "out.json")
-    ours = labels()
+    ours = by_claim("label")
     keep_examined(server, judges.judges_file(""), passed=False)
     run(*verify(server))
-    assert labels() == ours
-    notes = json.loads(Path("out.json").read_text())["warnings_coded"]
-    assert "judge_failed" in [note["code"] for note in notes]
+    assert by_claim("label") == ours
+    assert "judge_failed" in [note["code"] for note in report()["warnings_coded"]]
 
 
-def test_a_model_is_examined_once_before_its_first_opinion(
-    run: Callable[..., Result], server: Server
-) -> None:
+def test_a_model_is_examined_once_before_its_first_opinion(run: Run, server: Server) -> None:
     judges.judges_file("").unlink()
     server.by_request = lambda request: good(
         json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "supported"})

@@ -7,13 +7,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import click
 import pytest
-from cli.check_runs import prepare
+from cli.check_runs import Run, prepare
 from cli.test_cli import LEAVES, Main, at
 from click.testing import CliRunner, Result
 
@@ -28,7 +27,7 @@ BEGINS = ("serve", "worker", "mcp", "demo", "learn")
 
 
 @pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command through `main`, in a folder with a file, an article and tiny models."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PINCITE_SERVER_DATA", str(tmp_path / "server"))
@@ -55,9 +54,7 @@ def is_path(param: click.Parameter) -> bool:
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
-def test_no_hostile_argument_ends_in_a_traceback(
-    path: tuple[str, ...], call: Callable[..., Result]
-) -> None:
+def test_no_hostile_argument_ends_in_a_traceback(path: tuple[str, ...], call: Run) -> None:
     command = at(path)
     wanted = [param for param in command.params if isinstance(param, click.Argument)]
     if path[0] not in BEGINS or any(param.required for param in wanted):
@@ -75,7 +72,7 @@ def test_no_hostile_argument_ends_in_a_traceback(
 
 
 def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
-    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    call: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise LookupError("a\x1b[31mb\nc")
@@ -89,7 +86,7 @@ def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
 
 
 def test_a_contained_fault_is_one_line_and_stands_in_the_log(
-    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    call: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fails(kind: type[Exception]) -> None:
         raise kind
@@ -119,7 +116,7 @@ def test_a_contained_fault_is_one_line_and_stands_in_the_log(
     ],
 )
 def test_what_the_system_refuses_has_an_exit_code_of_its_own(
-    error: Exception, code: int, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    error: Exception, code: int, call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise error
@@ -145,7 +142,7 @@ PRINTING = [
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_or_closed_standard_output_is_one_line(
-    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    call: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
     helps = [(*path, "--help") for path in LEAVES]
@@ -166,7 +163,7 @@ def pincite(*arguments: str | bytes, **more: object) -> "subprocess.CompletedPro
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
-def test_streams_of_a_real_process(call: Callable[..., Result]) -> None:
+def test_streams_of_a_real_process(call: Run) -> None:
     assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
     command = f"{sys.executable} -m pincite"
     closed = subprocess.run(f"{command} config show >&-", shell=True, capture_output=True)
@@ -186,7 +183,7 @@ def test_streams_of_a_real_process(call: Callable[..., Result]) -> None:
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(
-    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+    call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
     monkeypatch.setenv("PINCITE_CACHE", "file.txt/below")

@@ -15,7 +15,7 @@ from pincite.api import Report
 from pincite.corpus.protocol import Corpus
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.check import render as check_render
-from pincite.verbs.verify import report as verify_table
+from pincite.verbs.verify import render as verify_table
 
 
 @pytest.fixture

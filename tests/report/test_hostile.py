@@ -21,7 +21,6 @@ from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.check import render as check_render
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.verify import render, terminal
-from pincite.verbs.verify import report as verify_table
 
 ALLOWED = set(
     "html head meta title style body header main section article nav footer div p span h1 h2 h3 h4 "
@@ -78,7 +77,7 @@ def test_markdown_gains_no_element(
 @pytest.mark.parametrize(("text", "url"), CASES)
 @pytest.mark.parametrize(
     ("sample", "table"),
-    [(report, verify_table), (check_report, check_render)],
+    [(report, render), (check_report, check_render)],
     ids=["verify", "check"],
 )
 def test_csv_has_whole_rows_and_no_formula(

@@ -51,7 +51,7 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import render, terminal, wikitext, wording
-from pincite.verbs.verify.report import Report, coverage_of, rows, to_csv
+from pincite.verbs.verify.report import Report, coverage_of
 from pincite.verbs.verify.wording import MAX_SHOWN, excerpt, in_menu
 from pincite.wiki.suggest import DateFormat, Dates
 
@@ -179,7 +179,7 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
         (dataclasses.replace(report(), flag_precision=()), False),
     ):
         written = [
-            *(on_terminal(sample, 300), to_csv(sample), sample.to_json()),
+            *(on_terminal(sample, 300), render.to_csv(sample), sample.to_json()),
             *(render.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
@@ -187,7 +187,7 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
 
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:
-    return list(spreadsheet.DictReader(io.StringIO(to_csv(shown))))
+    return list(spreadsheet.DictReader(io.StringIO(render.to_csv(shown))))
 
 
 @pytest.mark.parametrize("number", [0, 2])  # a source that was judged, one that was not read
@@ -304,7 +304,7 @@ def test_wikitext_names_each_reference_of_a_sentence() -> None:
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
     assert on_terminal(report("The bridge opened in 1911."), 90) == snapshot(name="terminal")
-    assert to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
+    assert render.to_csv(report("The bridge opened in 1911.")) == snapshot(name="csv")
     assert wikitext.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
     assert report("The bridge.").to_json() == snapshot(name="json")
     assert render.to_html(report("The bridge."), TODAY) == snapshot(name="html")
@@ -326,7 +326,7 @@ def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
     whole, bad = report("The bridge."), broken()
     (lost,) = [each for each in bad.to_values()["findings"] if each["failed"]]
     assert lost["citations"][0]["unchecked"]["reason"] == Reason.INTERNAL_ERROR
-    tables = [list(rows(each)) for each in (whole, bad)]
+    tables = [list(render.rows(each)) for each in (whole, bad)]
     assert len(tables[0]) == len(tables[1])
     out = [io.StringIO(), io.StringIO()]
     for each, stream in zip((whole, bad), out, strict=True):

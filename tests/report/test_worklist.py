@@ -11,7 +11,7 @@ from hostile import CASES, Page
 from rich.console import Console
 from samples import report
 
-from pincite.verbs.verify import terminal, worklist
+from pincite.verbs.verify import worklist
 from pincite.verbs.verify.report import Stage
 
 
@@ -22,7 +22,7 @@ def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any
 
 def on_terminal(found: worklist.WorkList) -> str:
     out = io.StringIO()
-    terminal.print_list(found, Console(file=out, width=80))
+    worklist.print_list(found, Console(file=out, width=80))
     return out.getvalue()
 
 

@@ -15,7 +15,7 @@ from pincite.types import (
     Passage,
     Span,
 )
-from pincite.verbs.verify.pipeline import MAX_OWN_QUOTE, only_quotes
+from pincite.verbs.verify.cited_copies import MAX_OWN_QUOTE, only_quotes
 
 OWN = f"{OWN_SCHEME}{'a' * 64}"
 CLAIM = Claim("c", "The bridge opened.")
@@ -36,14 +36,19 @@ def finding(*found: Evidence) -> Finding:
     return Finding(CLAIM, results, found[0], Label.SUPPORTED, 1.0, (), missing=(parts[0],))
 
 
+def first(finding: Finding) -> Evidence:
+    outcome = finding.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    return outcome
+
+
 def test_what_surrounds_a_quote_is_gone_everywhere() -> None:
     before = finding(evidence(OWN, "CANARY. ", "It opened."))
     assert "CANARY" in repr(before)
     after = only_quotes(before)
     assert "CANARY" not in repr(after)
     assert "After it" not in repr(after)
-    outcome = after.citations[0].outcome
-    assert isinstance(outcome, Evidence)
+    outcome = first(after)
     assert (outcome.quoted, outcome.passage.span) == ("It opened.", Span(108, 118))
 
 
@@ -51,28 +56,24 @@ def test_sentences_read_together_with_a_quote_are_gone_too() -> None:
     found = evidence(OWN, f"CANARY.{GAP}", "It opened.")
     pieces = (Span(100, 107), Span(300, 321))
     together = replace(found, passage=replace(found.passage, span=Span(100, 321), pieces=pieces))
-    outcome = only_quotes(finding(together)).citations[0].outcome
-    assert isinstance(outcome, Evidence)
+    outcome = first(only_quotes(finding(together)))
     assert (outcome.quoted, outcome.quote_span) == ("It opened.", Span(300, 310))
     assert (outcome.passage.text, outcome.passage.pieces) == ("It opened.", ())
 
 
 def test_a_long_quote_is_cut_between_words() -> None:
     words = "word " * 100 + "END"
-    outcome = only_quotes(finding(evidence(OWN, "", words))).citations[0].outcome
-    assert isinstance(outcome, Evidence)
+    outcome = first(only_quotes(finding(evidence(OWN, "", words))))
     assert outcome.quoted == outcome.passage.text == ("word " * 60).strip()
     assert len(outcome.quoted) <= MAX_OWN_QUOTE
-    solid = only_quotes(finding(evidence(OWN, "", "x" * 1000))).citations[0].outcome
-    assert isinstance(solid, Evidence)
+    solid = first(only_quotes(finding(evidence(OWN, "", "x" * 1000))))
     assert len(solid.quoted) == MAX_OWN_QUOTE
 
 
 def test_no_quote_no_words() -> None:
     found = evidence(OWN, "CANARY ", "x")
     bare = Evidence(found.passage, 0.1, 0.1, 0.8, -1.0)
-    outcome = only_quotes(finding(bare)).citations[0].outcome
-    assert isinstance(outcome, Evidence)
+    outcome = first(only_quotes(finding(bare)))
     assert (outcome.passage.text, outcome.quote) == ("", None)
 
 
@@ -83,6 +84,4 @@ def test_other_sources_are_as_they_were() -> None:
         finding(evidence("https://a.example/", "B. ", "It."), evidence(OWN, "CANARY ", "It."))
     )
     assert "CANARY" not in repr(mixed)
-    other = mixed.citations[0].outcome
-    assert isinstance(other, Evidence)
-    assert other.passage.text == "B. It. After it."
+    assert first(mixed).passage.text == "B. It. After it."

@@ -62,13 +62,10 @@ def test_the_sentences_lie_in_no_passage_together() -> None:
     assert len(f"{BETWEEN}{BETWEEN}".split()) > PASSAGE_WORDS
 
 
-def test_two_sentences_far_apart_support_a_claim_together(verifier: CrossEncoderVerifier) -> None:
-    both, together, alone = counts(verifier, cases("open"))
-    assert (both, together) == (6, 6)
-    assert alone < both
-
-
-def test_other_claims_are_supported_by_two_sentences_too(verifier: CrossEncoderVerifier) -> None:
-    both, together, alone = counts(verifier, cases("held_back"))
+@pytest.mark.parametrize("name", ["open", "held_back"])
+def test_two_sentences_far_apart_support_a_claim_together(
+    verifier: CrossEncoderVerifier, name: str
+) -> None:
+    both, together, alone = counts(verifier, cases(name))
     assert (both, together) == (6, 6)
     assert alone < both

@@ -20,7 +20,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.report import Stage, Tally, coverage_of, lost_rows, stage_of, total
+from pincite.verbs.verify.report import Stage, Tally, coverage_of, stage_of, total
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 
@@ -68,7 +68,7 @@ def test_uses_and_sources() -> None:
     }
     assert found.waiting == 0
     assert next(iter(found.reasons.items())) == (Reason.OFFLINE, Tally(3, 2))
-    assert lost_rows(found)[0][:2] == ("3 (2 sources)", "no web address (book or print)")
+    assert found.lost_rows[0][:2] == ("3 (2 sources)", "no web address (book or print)")
 
 
 def test_copies_are_counted_by_their_kind() -> None:
@@ -95,10 +95,8 @@ def test_every_reason_has_its_stage(reason: Reason) -> None:
 
 
 def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
-    found = [
-        finding(Label.SUPPORTED, (cited(None, doi="10.1000/1"), BORNE_OUT)),
-        finding(Label.SUPPORTED, (cited(None, pmid="7"), BORNE_OUT)),
-    ]
+    known: list[dict[str, Any]] = [{"doi": "10.1000/1"}, {"pmid": "7"}]
+    found = [finding(Label.SUPPORTED, (cited(None, **each), BORNE_OUT)) for each in known]
     assert coverage_of(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)
 
 

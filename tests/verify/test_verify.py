@@ -105,6 +105,24 @@ def claim(*urls: str | None, text: str = "The bridge opened in 1911.") -> Claim:
     return Claim("c", text, citations=citations)
 
 
+def storing(page: Document, **changed: Any) -> VerifyPipeline:
+    """Finds a page, which the corpus has as it is."""
+    return pipeline(page, documents_of=lambda urls: [page for _ in urls], **changed)
+
+
+def citing(claim: Claim, **known: Any) -> Claim:
+    """A claim whose citations state more."""
+    citations = (replace(citation, **known) for citation in claim.citations)
+    return replace(claim, citations=tuple(citations))
+
+
+def unread(finding: Finding) -> Unchecked:
+    """Why the first source was not judged."""
+    outcome = finding.citations[0].outcome
+    assert isinstance(outcome, Unchecked)
+    return outcome
+
+
 def test_a_failing_source_and_a_better_one() -> None:
     found = pipeline(BETTER, FERRY).finding(claim(FERRY.url))
     assert found.label is Label.NOT_SUPPORTED
@@ -116,36 +134,24 @@ def test_a_failing_source_and_a_better_one() -> None:
 def test_a_retracted_source_is_marked_and_never_suggested() -> None:
     withdrawn = replace(BRIDGE, title="RETRACTED: Bridge")
     kept = replace(BETTER, text=f"This article has been retracted.\n\n{BETTER.text}")
-
-    def documents_of(urls: Sequence[str]) -> list[Document | None]:
-        return [kept for _ in urls]
-
     found = pipeline(source_of=lambda url: withdrawn).finding(claim(BRIDGE.url))
     outcome = found.citations[0].outcome
     assert isinstance(outcome, Evidence)
     assert outcome.reasons_coded[-1].code == "source_retracted"
-    assert pipeline(kept, documents_of=documents_of).finding(claim(FERRY.url)).suggestions == ()
+    assert storing(kept).finding(claim(FERRY.url)).suggestions == ()
 
 
 def test_the_cited_work_is_no_better_source_at_another_address() -> None:
     kept = replace(BETTER, meta={"doi": "10.1000/Varde.1", "pmid": "77"})
-    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
     for known in ({"doi": "10.1000/varde.1"}, {"pmid": "77"}, {}):
-        found = claim(FERRY.url)
-        cited = tuple(
-            replace(each, doi=known.get("doi"), pmid=known.get("pmid")) for each in found.citations
-        )
-        suggested = given.finding(replace(found, citations=cited)).suggestions
+        suggested = storing(kept).finding(citing(claim(FERRY.url), **known)).suggestions
         assert len(suggested) == (0 if known else 1)
 
 
 def test_a_cited_copy_of_wikipedia_is_circular_and_supports_nothing() -> None:
     mirror = replace(BRIDGE, meta={COPY_OF: "https://en.wikipedia.org/wiki/Bridge"})
     found = pipeline(source_of=lambda url: mirror).finding(claim(mirror.url))
-    (result,) = found.citations
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.reason is Reason.CIRCULAR
-    assert found.label is Label.UNCHECKED
+    assert (unread(found).reason, found.label) == (Reason.CIRCULAR, Label.UNCHECKED)
 
 
 @pytest.mark.parametrize("written", ["1911-05-14", "14 May 1911"])
@@ -154,8 +160,7 @@ def test_relative_times_are_read_by_the_date_of_the_page_else_of_the_citation(
     of_page: str | None, year: str, written: str
 ) -> None:
     page = Document(BRIDGE.url, "Bridge", "The bridge opened this morning.", published=of_page)
-    (citation,) = claim(BRIDGE.url).citations
-    cited = replace(claim(BRIDGE.url), citations=(replace(citation, date=written),))
+    cited = citing(claim(BRIDGE.url), date=written)
     outcome = pipeline(source_of=lambda _: page).finding(cited).citations[0].outcome
     assert isinstance(outcome, Evidence)
     assert year in outcome.passage.about.rpartition(" · ")[2]
@@ -175,16 +180,14 @@ def test_a_copy_in_the_corpus_comes_after_stored_pages() -> None:
 
 def test_a_reference_that_the_article_does_not_list_is_undefined() -> None:
     cited = Citation("r1", Span(0, 1), Span(0, 1), name="9")
-    (result,) = pipeline().finding(Claim("c", "It opened.", citations=(cited,))).citations
-    assert isinstance(result.outcome, Unchecked)
-    assert (result.outcome.reason, result.outcome.detail) == (Reason.UNDEFINED, "9")
+    why = unread(pipeline().finding(Claim("c", "It opened.", citations=(cited,))))
+    assert (why.reason, why.detail) == (Reason.UNDEFINED, "9")
 
 
 def test_a_book_is_offline_and_named() -> None:
-    (result,) = pipeline().finding(claim(None)).citations
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.reason is Reason.OFFLINE
-    assert "ISBN 1" in result.outcome.detail
+    why = unread(pipeline().finding(claim(None)))
+    assert why.reason is Reason.OFFLINE
+    assert "ISBN 1" in why.detail
 
 
 def test_a_group_is_judged_alone_and_together() -> None:
@@ -239,9 +242,8 @@ def test_a_supported_claim_still_names_what_no_passage_states() -> None:
 
 def test_another_language_is_not_guessed_at() -> None:
     german = Document(BRIDGE.url, "Brücke", "Die Brücke wurde 1911 eröffnet.", language="de")
-    (result,) = pipeline(source_of=lambda url: german).finding(claim(BRIDGE.url)).citations
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.reason is Reason.LANGUAGE
+    found = pipeline(source_of=lambda url: german).finding(claim(BRIDGE.url))
+    assert unread(found).reason is Reason.LANGUAGE
 
 
 def test_a_claim_in_another_language_is_no_failure_beside_an_english_page() -> None:
@@ -251,10 +253,7 @@ def test_a_claim_in_another_language_is_no_failure_beside_an_english_page() -> N
 
     german = list(pipeline(BETTER).findings(article("de")))
     assert {finding.label for finding in german} == {Label.UNCHECKED}
-    reasons = [finding.citations[0].outcome for finding in german]
-    assert [r.reason for r in reasons if isinstance(r, Unchecked)] == [
-        Reason.LANGUAGE, Reason.DEAD
-    ]  # fmt: skip
+    assert [unread(finding).reason for finding in german] == [Reason.LANGUAGE, Reason.DEAD]
     assert not any(finding.suggestions for finding in german)
     for language in ("en", "simple", "en-gb"):
         assert next(pipeline(BETTER).findings(article(language))).label is Label.SUPPORTED
@@ -316,9 +315,7 @@ def test_a_better_source_shows_why_in_its_quote() -> None:
     )
     other = replace(telling, text=telling.text.replace("1911", "1913"))
     for page, n in ((silent, 0), (other, 0), (telling, 1)):
-        searched = pipeline(
-            page, verifier=Trusting(), documents_of=lambda urls, page=page: [page for _ in urls]
-        )
+        searched = storing(page, verifier=Trusting())
         assert len(searched.finding(claim()).suggestions) == n
 
 
@@ -383,10 +380,9 @@ def test_a_pair_that_raises_costs_its_source_and_nothing_else() -> None:
     cited = pipeline(verifier=Raising(), source_of=strange)
     found = cited.finding(claim(STRANGE.url, BRIDGE.url))
     assert found.label is Label.SUPPORTED
-    unread, read = (result.outcome for result in found.citations)
-    assert isinstance(unread, Unchecked)
-    assert (unread.reason, unread.detail) == (Reason.INTERNAL_ERROR, "KeyError")
-    assert isinstance(read, Evidence)
+    why = unread(found)
+    assert (why.reason, why.detail) == (Reason.INTERNAL_ERROR, "KeyError")
+    assert isinstance(found.citations[1].outcome, Evidence)
     alone = cited.finding(claim(STRANGE.url))
     assert (alone.label, alone.score) == (Label.UNCHECKED, None)
 
@@ -465,9 +461,8 @@ def test_pages_that_were_not_read_may_support_a_claim() -> None:
     ):
         found = pipeline(source_of=lambda url: in_part).finding(claim(in_part.url, text=text))
         assert found.label is label
-    outcome = found.citations[0].outcome
-    assert isinstance(outcome, Unchecked)
-    assert (outcome.reason, outcome.detail) == (Reason.UNREADABLE_SCAN, "page 2: not read")
+    why = unread(found)
+    assert (why.reason, why.detail) == (Reason.UNREADABLE_SCAN, "page 2: not read")
 
 
 PRINTED = replace(BETTER, url="https://m.varde.example/history?print=1", title="The bridge of 1911")
@@ -485,20 +480,14 @@ PRINTED = replace(BETTER, url="https://m.varde.example/history?print=1", title="
 def test_another_edition_of_the_cited_work_is_no_better_source(
     cited: dict[str, Any], stated: dict[str, str], n: int
 ) -> None:
-    kept = replace(PRINTED, meta=stated)
-    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
-    asked = claim(FERRY.url)
-    citations = tuple(replace(each, **cited) for each in asked.citations)
-    assert len(given.finding(replace(asked, citations=citations)).suggestions) == n
+    given = storing(replace(PRINTED, meta=stated))
+    assert len(given.finding(citing(claim(FERRY.url), **cited)).suggestions) == n
 
 
 def test_the_same_title_on_the_same_host_is_the_cited_work() -> None:
-    kept = replace(PRINTED, url="https://www.varde.example/print/7")
-    given = pipeline(kept, documents_of=lambda urls: [kept for _ in urls])
-    asked = claim(FERRY.url)
+    given = storing(replace(PRINTED, url="https://www.varde.example/print/7"))
     for title, n in (("The bridge of 1911", 0), ("The bridge of 1912", 1)):
-        citations = tuple(replace(each, title=title) for each in asked.citations)
-        assert len(given.finding(replace(asked, citations=citations)).suggestions) == n
+        assert len(given.finding(citing(claim(FERRY.url), title=title)).suggestions) == n
 
 
 def test_a_quote_that_contradicts_the_claim_is_not_suggested() -> None:
@@ -512,17 +501,14 @@ def test_a_quote_that_contradicts_the_claim_is_not_suggested() -> None:
 
     longer = replace(BETTER, text=f"{BETTER.text} Others crossed by ferry.")
     for verifier, n in ((WordVerifier(), 1), (Doubtful(), 0)):
-        given = pipeline(
-            longer, verifier=verifier, documents_of=lambda urls: [longer for _ in urls]
-        )
+        given = storing(longer, verifier=verifier)
         assert len(given.finding(claim(FERRY.url)).suggestions) == n
 
 
 def test_a_suggestion_carries_what_its_reference_needs() -> None:
     for author in ("Ida Holm; Jo Berg", "Ida Holm and Jo Berg", "Ida Holm, Jo Berg et al."):
         meta = {"site": "Varde Post", "author": author}
-        kept = replace(BETTER, meta=meta, published="1911-05-04")
-        given = pipeline(kept, documents_of=lambda urls, kept=kept: [kept for _ in urls])
+        given = storing(replace(BETTER, meta=meta, published="1911-05-04"))
         (found,) = given.finding(claim(FERRY.url)).suggestions
         assert (found.site, found.authors) == ("Varde Post", ("Ida Holm", "Jo Berg"))
         assert found.published == "1911-05-04"

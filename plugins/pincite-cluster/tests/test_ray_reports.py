@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from cli.test_dump import Run, checked, dump
+from cli.check_runs import Run
+from cli.test_dump import checked, dump
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray itself

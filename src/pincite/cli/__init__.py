@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import arguments, extras, shell
+from pincite.cli import extras, shell
 
 VERBS = {
     "Check": {
@@ -54,7 +54,7 @@ KNOWN = [name for listed in VERBS.values() for name in listed if name not in OTH
 # Commands in a module of another name: the module, and the command.
 PLACES = {
     **{verb: ("local", verb) for verb in ("config", "models", "judges", "cache", "doctor")},
-    "works": ("references", "works"),
+    **{verb: ("references", verb) for verb in ("claims", "references", "works")},
     **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
 }
 # Commands of plugins: the extra that brings each.
@@ -86,10 +86,10 @@ class _Verbs(click.Group):
             point = _plugin_commands().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
                 extras.require(PLUGINS[cmd_name])
-            return arguments.with_texts(point.load()) if point else None
+            return shell.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")
-        return arguments.with_texts(getattr(module, name))
+        return shell.with_texts(getattr(module, name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, listed in VERBS.items():

@@ -58,7 +58,7 @@ def command(
     from pincite.verbs.ask import build, terminal
 
     outputs = options.pop_outputs(given)
-    options.check_outputs(outputs, template)
+    options.check_template(template, outputs["markdown"])
     if given.pop("llm"):
         given["answer"] = "model"
     settings = options.load_settings(given)

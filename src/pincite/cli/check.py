@@ -79,7 +79,7 @@ def command(
     from pincite.verbs.check import build, render
 
     outputs = options.pop_outputs(given)
-    options.check_outputs(outputs, template)
+    options.check_template(template, outputs["markdown"])
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     settings = options.load_settings(given)

@@ -1,7 +1,7 @@
 """`pincite corpus`: make, fill, search and repair a corpus of sources."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -78,8 +78,7 @@ def add(
 
     With --on ray, workers read the files and encode the passages; the resulting corpus is the same.
     """
-    outcome = _update(folder, paths, updates.How(reread=True), quiet, **given)
-    _print_outcome(outcome, as_json, quiet)
+    _update(folder, paths, updates.How(reread=True), as_json, quiet, **given)
 
 
 @command.command("update")
@@ -107,29 +106,22 @@ def update(
     and deleted with --prune. A file that has become unreadable keeps its documents. A document
     removed by `corpus delete` comes back when its file changes, or with `corpus add`.
     """
-    outcome = _update(folder, paths, updates.How(prune=prune, dry=dry_run), quiet, **given)
-    _print_outcome(outcome, as_json, quiet, dry_run)
+    _update(folder, paths, updates.How(prune=prune, dry=dry_run), as_json, quiet, **given)
 
 
 def _update(
     folder: Address,
     paths: tuple[Address, ...],
     how: updates.How,
+    as_json: bool,
     quiet: bool,
     *,
     on: str,
     workers: int | None,
     encoder: str | None,
     no_vectors: bool,
-) -> Any:
-    """Run an update; a dry one writes nothing."""
-
-    def show(outcome: Any) -> None:
-        n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
-        unread = f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
-        text = f"reading files; {n_of(n, 'document')}{unread}"
-        display("reading files", outcome.n_files_done, outcome.n_files, text)
-
+) -> None:
+    """Run an update, and print what it did; a dry one writes nothing."""
     cache = weights.cache_folder().parent
     with options.progress(quiet) as display, ExitStack() as stack:
         local = inputs.local(paths, cache / "downloads", display)
@@ -148,8 +140,9 @@ def _update(
             corpus = stack.enter_context(engines.open(folder, None))
         notes = engines.notes_of(folder, cache / "origins")
         origins = stack.enter_context(updates.Origins(notes, write=not how.dry))
+        show = partial(_show_files, display)
         try:
-            return updates.update(corpus, origins, local.paths, how, show, parallel)
+            outcome = updates.update(corpus, origins, local.paths, how, show, parallel)
         except Exception:
             if not how.dry:
                 with suppress(Exception):  # the error itself is reported below
@@ -157,38 +150,46 @@ def _update(
                     options.say(f"{folder} has {n_of(n, 'document')}; it had {before}.")
                 options.say("Run the same command again to continue.", quiet)
             raise
-
-
-def _print_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
     if as_json:
-        options.print_json(dataclasses.asdict(outcome) | {"dry_run": dry_run})
+        options.print_json(dataclasses.asdict(outcome) | {"dry_run": how.dry})
     else:
-        for unread in outcome.unread:
-            # A record without an address is named by file and line, with which its detail begins.
-            is_address = urlsplit(unread.url).scheme
-            why = f"{unread.url}: {why_unchecked(unread)}" if is_address else unread.detail
-            options.say(f"not added: {why}", quiet)
-        if more := outcome.n_unread - len(outcome.unread):
-            options.say(f"not added: {more:,} more", quiet)
-        for reason, n in outcome.passed_over.items():
-            options.say(f"{n:,} {_PASSED_OVER.get(reason, reason)} skipped.", quiet)
-        for url in outcome.gone:
-            options.say(f"no longer in PATHS: {url}", quiet)
-        for url in outcome.removed:
-            options.say(f"{'would be ' if dry_run else ''}removed: {url}", quiet)
-    n_written = len(outcome.added) + len(outcome.changed)
-    removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
-    superseded = f" {outcome.n_superseded} older versions left out." if outcome.n_superseded else ""
-    would = "Nothing was written; it would be: " if dry_run else ""
-    options.say(
-        f"{would}{n_of(n_written, 'document')} added or updated, "
-        f"{outcome.n_unchanged} unchanged, {outcome.n_unread} unreadable.{removed}{superseded}",
-        quiet,
-    )
-    if outcome.gone:
-        options.say(f"{len(outcome.gone)} no longer in PATHS: --prune deletes them.", quiet)
+        for line in _details(outcome, how.dry):
+            options.say(line, quiet)
+    options.say(_summary(outcome, how.dry), quiet)
     if outcome.n_unread:
         raise click.exceptions.Exit(options.PARTIAL)
+
+
+def _show_files(display: options.Display, outcome: updates.Outcome) -> None:
+    n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
+    unread = f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
+    text = f"reading files; {n_of(n, 'document')}{unread}"
+    display("reading files", outcome.n_files_done, outcome.n_files, text)
+
+
+def _details(outcome: updates.Outcome, dry: bool) -> Iterator[str]:
+    for unread in outcome.unread:
+        # A record without an address is named by file and line, with which its detail begins.
+        is_address = urlsplit(unread.url).scheme
+        why = f"{unread.url}: {why_unchecked(unread)}" if is_address else unread.detail
+        yield f"not added: {why}"
+    if more := outcome.n_unread - len(outcome.unread):
+        yield f"not added: {more:,} more"
+    for reason, n in outcome.passed_over.items():
+        yield f"{n:,} {_PASSED_OVER.get(reason, reason)} skipped."
+    yield from (f"no longer in PATHS: {url}" for url in outcome.gone)
+    yield from (f"{'would be ' if dry else ''}removed: {url}" for url in outcome.removed)
+
+
+def _summary(outcome: updates.Outcome, dry: bool) -> str:
+    would = "Nothing was written; it would be: " if dry else ""
+    written = n_of(len(outcome.added) + len(outcome.changed), "document")
+    text = f"{would}{written} added or updated, {outcome.n_unchanged} unchanged,"
+    removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
+    older = f" {outcome.n_superseded} older versions left out." if outcome.n_superseded else ""
+    n_gone = len(outcome.gone)
+    gone = f"\n{n_gone} no longer in PATHS: --prune deletes them." if n_gone else ""
+    return f"{text} {outcome.n_unread} unreadable.{removed}{older}{gone}"
 
 
 @command.command("status")
@@ -226,8 +227,7 @@ def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given:
     if by != "words":
         encoder = runtime.encoder(settings, encoder_name(settings, folder))
     with engines.open(folder, encoder) as corpus:
-        found = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
-        (hits,) = found.retrieve([query], k)
+        (hits,) = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion).retrieve([query], k)
         complete = corpus.is_complete
     if not complete:
         options.say(str(Note("corpus_behind", {"corpus": str(folder)})))
@@ -350,7 +350,7 @@ def copy(source: Address, target: Address, encoder: str | None, quiet: bool) -> 
 
 
 @command.command("pack")
-@click.argument("folder", type=options.Address)
+@folder_argument
 @click.argument("file")
 @options.json_option
 @options.quiet_option

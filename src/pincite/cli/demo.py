@@ -58,7 +58,7 @@ def _verify(out: Path, settings: Settings, quiet: bool) -> None:
     deliver(report, _outputs(out, "report"), quiet=quiet)
     shutil.copy(DEMO / "article.wiki", out)
     if report.stopped:
-        raise click.exceptions.Exit(130)
+        raise click.exceptions.Exit(options.STOPPED)
 
 
 def _check(out: Path, settings: Settings, quiet: bool) -> None:
@@ -89,9 +89,8 @@ def _outputs(out: Path, name: str) -> dict[str, Path | None]:
     return {kind: out / f"{name}.{kind}" for kind in ("json", "html")}
 
 
-def _read_expected(demo: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((demo / "expected.json").read_text(encoding="utf-8"))
-    return found
+def _read_expected(demo: Path) -> Any:
+    return json.loads((demo / "expected.json").read_text(encoding="utf-8"))
 
 
 @contextmanager

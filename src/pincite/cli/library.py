@@ -49,10 +49,9 @@ def import_list(file: Path, name: str) -> None:
     for rating, words in RATINGS.items():
         if counts[rating]:
             click.echo(f"{counts[rating]:6} {words}")
-    if imported.without_place:
-        names = "; ".join(imported.without_place)
-        n_names = len(imported.without_place)
-        options.say(f"{n_names} entries name no site and cannot be matched: {names}")
+    if names := imported.without_place:
+        unmatched = f"{len(names)} entries name no site and cannot be matched"
+        options.say(f"{unmatched}: {'; '.join(names)}")
 
 
 @reliability.command("show")
@@ -272,11 +271,10 @@ def add(
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
     rated = read_result(result)
     item = rated.chosen(item_id, passage=label in LABELS) if item_id else None
+    stated = given or label or ""
     with _open_opinions(config) as opinions:
-        opinions.add(
-            opinion(result.read_bytes(), rated, given or label or "", item, Words(**words))
-        )
-    options.say(f"kept: {given or label} for {item.item_id if item else result}")
+        opinions.add(opinion(result.read_bytes(), rated, stated, item, Words(**words)))
+    options.say(f"kept: {stated} for {item.item_id if item else result}")
     settings = options.load_settings({"config": config})
     if settings.results.folder and rated.kind == "check" and item is None and given:
         from pincite.verbs.check import render

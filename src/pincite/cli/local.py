@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pincite import SILENCED
-from pincite.cli import arguments, extras, options
+from pincite.cli import extras, options, shell
 from pincite.errors import MissingModel, install_command
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Config(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         for point in entry_points(group=GROUP, name=cmd_name):
-            return arguments.with_texts(point.load())
+            return shell.with_texts(point.load())
         if cmd_name == "import":
             extras.require("evidenceseeker")
         return super().get_command(ctx, cmd_name)
@@ -63,17 +63,15 @@ def show_settings(as_json: bool, config: Path | None) -> None:
     settings = schema.build(Settings, {name: one.value for name, one in stated.items()})
     values = schema.flat(settings)
     origins = {name: one.origin for name, one in stated.items()}
-    variables = [KEY_VARIABLE, *settings.chat.servers.values(), JUDGE_KEY_VARIABLE]
-    secrets = {
-        variable: "set" if os.environ.get(variable, "").strip() else "not set"
-        for variable in (*variables, EMBEDDINGS_KEY_VARIABLE, wiki.KEY_VARIABLE)
-    }
+    secrets = [KEY_VARIABLE, *settings.chat.servers.values(), JUDGE_KEY_VARIABLE]
+    secrets += [EMBEDDINGS_KEY_VARIABLE, wiki.KEY_VARIABLE]
+    states = {name: "set" if os.environ.get(name, "").strip() else "not set" for name in secrets}
     if as_json:
         rows = {n: {"value": v, "origin": origins.get(n, "default")} for n, v in values.items()}
-        rows |= {n: {"value": state, "origin": f"variable {n}"} for n, state in secrets.items()}
+        rows |= {n: {"value": state, "origin": f"variable {n}"} for n, state in states.items()}
         options.print_json(rows)
         return
-    notes = "".join(f"\n# {variable} is {state}" for variable, state in secrets.items())
+    notes = "".join(f"\n# {variable} is {state}" for variable, state in states.items())
     click.echo(f"{to_toml(values, origins)}{notes}")
 
 
@@ -109,10 +107,9 @@ def doctor() -> None:
         except MissingModel as error:
             is_missing = True
             click.echo(f"{role:9} MISSING: {error}")
-    fast = "fast exact int8 products"
-    if products_saturate():
-        fast = f"no {fast} (VNNI): models run slower"
-    click.echo(f"processor {cores()} cores, {fast}")
+    products = "fast exact int8 products"
+    speed = f"no {products} (VNNI): models run slower" if products_saturate() else products
+    click.echo(f"processor {cores()} cores, {speed}")
     cache = existing = weights.cache_folder()
     while not existing.exists():
         existing = existing.parent

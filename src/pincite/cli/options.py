@@ -5,10 +5,9 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
@@ -18,11 +17,6 @@ from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import declared
 from pincite.types import Failed
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-R = TypeVar("R", bound="DataclassInstance")
 
 FilePath = click.Path(path_type=Path)
 OutFile = click.Path(path_type=Path, dir_okay=False)
@@ -49,10 +43,10 @@ def share(value: str) -> float:
     >>> share("10%")
     0.1
     """
-    found = float(value.removesuffix("%")) / 100
-    if not (value.endswith("%") and 0 < found <= 1):
+    part = float(value.removesuffix("%")) / 100
+    if not (value.endswith("%") and 0 < part <= 1):
         raise ValueError
-    return found
+    return part
 
 
 Share = click.types.FuncParamType(share)
@@ -196,29 +190,25 @@ def output_options(**formats: str) -> Callable[[Command], Command]:
     return add
 
 
-def pop_record(options: dict[str, Any], record: type[R]) -> R:
-    """Pop the options that are named as the fields of a dataclass, and return one made of them."""
-    return record(**{field.name: options.pop(field.name) for field in fields(record)})
-
-
 def pop_outputs(options: dict[str, Any]) -> dict[str, Path | None]:
-    """Pop the values of `output_options`; returns the path of each format."""
+    """Pop the path of each format of `output_options`, checked before any long or paid work."""
     names = [name for name in options if name.endswith("_path")]
-    return {name.removesuffix("_path"): options.pop(name) for name in names}
-
-
-def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> None:
-    """Check that the outputs can be written before any paid call is made."""
-    if template and not outputs.get("markdown"):
-        raise click.UsageError("--template needs --markdown.")
+    outputs: dict[str, Path | None]
+    outputs = {name.removesuffix("_path"): options.pop(name) for name in names}
     for name, path in outputs.items():
         if path and str(path) != "-" and not path.resolve().parent.is_dir():
             raise click.UsageError(
                 f"--{name} {path} cannot be written: expected a file in an existing folder."
             )
-    if template:
-        from pincite.report import templates
+    return outputs
 
+
+def check_template(template: Path | None, markdown: Path | None) -> None:
+    from pincite.report import templates
+
+    if template and not markdown:
+        raise click.UsageError("--template needs --markdown.")
+    if template:
         templates.parsed(template)
 
 
@@ -325,10 +315,10 @@ def text_or_file(text: str | None, file: Path | None, what: str) -> str:
     if (text is None) == (file is None):
         raise click.UsageError(f"Expected either a {what} or --file.")
     lines = read_text(file).splitlines() if file else (text or "").splitlines()
-    found = "\n".join("" if file and line.startswith("#") else line for line in lines)
-    if not re.search(r"\w", found):
+    kept = "\n".join("" if file and line.startswith("#") else line for line in lines)
+    if not re.search(r"\w", kept):
         raise click.UsageError(f"There is no {what.lower()}.")
-    return found
+    return kept
 
 
 def say(message: str, quiet: bool = False) -> None:

@@ -1,5 +1,6 @@
-"""`pincite references` and `pincite works`: do references exist, and do the works still stand?"""
+"""`pincite claims`, `references` and `works`: what articles cite, and whether it exists."""
 
+import dataclasses
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -16,6 +17,9 @@ from pincite.errors import InputError
 from pincite.references import catalogue, imports, online, read, report
 from pincite.references.catalogue import Lookup, Source
 from pincite.references.outcomes import Status
+from pincite.report.cells import one_line
+from pincite.types import Claim
+from pincite.verbs.verify.wording import name_of
 
 catalogue_option = click.option(
     "--catalogue",
@@ -25,6 +29,49 @@ catalogue_option = click.option(
     show_default="in the user's data folder",
     help="Catalogue of works, as `pincite works import` writes it.",
 )
+
+
+@click.command("claims")
+@click.argument("file")
+@click.option("--title", help="Page to check in a dump, or the title of a wikitext file's article.")
+@click.option("--language", help="Language of the article, if it declares none: en, de, ja, …")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines, one per claim.")
+@options.quiet_option
+def claims(file: str, title: str | None, language: str | None, as_json: bool, quiet: bool) -> None:
+    """Print the claims of FILE: wikitext, HTML, a manuscript, a dump, or - for stdin."""
+    from pincite.wiki.article import read_articles
+
+    article = next(iter(read_articles(file, title=title, language=language)), None)
+    if article is None:
+        return
+    for claim in article.claims:
+        if as_json:
+            row = {"revision_id": article.revision_id, "context": claim.context}
+            options.print_json({**row, **dataclasses.asdict(claim)}, line=True)
+        else:
+            _print_claim(claim)
+    for warning in article.warnings:
+        options.say(f"{one_line(article.title)}: {one_line(warning)}", quiet)
+
+
+def _mark_part(claim: Claim) -> str:
+    """Return the sentence with the judged part in brackets, unless that is all of it."""
+    sentence, part = claim.sentence, claim.part
+    if part is None or not any(map(str.isalnum, sentence[: part.start] + sentence[part.end :])):
+        return one_line(claim.text)
+    return one_line(f"{sentence[: part.start]}⟦{claim.words}⟧{sentence[part.end :]}")
+
+
+def _print_claim(claim: Claim) -> None:
+    place = " › ".join((claim.title, *claim.section))
+    where = f" [{claim.span.start}–{claim.span.end}]" if claim.span else ""
+    click.secho(one_line(f"{place}{where}"), dim=True)
+    click.echo(f"  {_mark_part(claim)}")
+    for citation in claim.citations:
+        address = f" <{one_line(citation.url)}>" if citation.url else ""
+        click.echo(f"    {citation.citation_id} {name_of(citation)}{address}")
+    for tag in claim.tags:
+        click.echo(f"    tagged: {tag}")
 
 
 @click.command("references")
@@ -47,7 +94,7 @@ catalogue_option = click.option(
     help=f"Exit with code 1 if a reference has this outcome: {', '.join(Status)}. Repeatable.",
 )
 @options.quiet_option
-def command(
+def references(
     files: tuple[Path, ...],
     place: Path,
     corpus: tuple[Path | str, ...],
@@ -68,7 +115,7 @@ def command(
     """
     outputs = options.pop_outputs(given)
     settings = options.load_settings(given)
-    references = read.read(files)
+    listed = read.read(files)
     with ExitStack() as stack, options.progress(quiet) as display:
         sources, services = list[Source](), list[Lookup]()
         if place.is_file():
@@ -82,32 +129,32 @@ def command(
             services = stack.enter_context(online.opened(settings.references, settings.web))
         if not sources and not services:
             options.say("There is no catalogue yet: pincite works import FILE...", quiet)
-        found = report.check(references, sources, datetime.now(UTC).date(), display, services)
-    _deliver(found, outputs, quiet)
-    if found.stopped:
+        checked = report.check(listed, sources, datetime.now(UTC).date(), display, services)
+    _deliver(checked, outputs, quiet)
+    if checked.stopped:
         options.stop(
-            f"Stopped after {len(found.results)} of {found.n_references} references. Run the same "
-            "command again to continue."
+            f"Stopped after {len(checked.results)} of {checked.n_references} references. Run the "
+            "same command again to continue."
         )
-    if any(result.outcome.status in fail_on for result in found.results):
+    if any(result.outcome.status in fail_on for result in checked.results):
         raise click.exceptions.Exit(1)
 
 
-def _deliver(found: report.ReferencesReport, outputs: dict[str, Path | None], quiet: bool) -> None:
+def _deliver(checks: report.ReferencesReport, outputs: dict[str, Path | None], quiet: bool) -> None:
     writers: dict[str, Callable[[], str]] = {
-        "json": lambda: codec.to_json(found),
-        "csv": lambda: report.to_csv(found),
-        **{name: partial(_bibliography, found, name) for name in ("bibtex", "ris", "csl")},
+        "json": lambda: codec.to_json(checks),
+        "csv": lambda: report.to_csv(checks),
+        **{name: partial(_bibliography, checks, name) for name in ("bibtex", "ris", "csl")},
     }
-    options.deliver(writers, outputs, lambda: report.print_report(found, Console()), quiet)
+    options.deliver(writers, outputs, lambda: report.print_report(checks, Console()), quiet)
 
 
-def _bibliography(found: report.ReferencesReport, kind: str) -> str:
+def _bibliography(checks: report.ReferencesReport, kind: str) -> str:
     """Format the references, corrected from the records found; `kind`: bibtex, ris or csl."""
     from pincite.report import bibliography
 
     entries = []
-    for result in found.results:
+    for result in checks.results:
         item = report.csl_item(result)
         item["author"] = [bibliography.csl_name(name) for name in item.get("author", ())]
         has_more_authors = item.pop("more", False)
@@ -129,7 +176,7 @@ def works() -> None:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=options.FilePath)
 @catalogue_option
 @options.quiet_option
-def add(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
+def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
     """Add the records in FILE to the catalogue.
 
     A file has Crossref's or OpenAlex's works as JSON lines, is one of Crossref's public data

@@ -1,4 +1,4 @@
-"""Runs the command line for a shell: streams, errors and exit codes.
+"""Runs the command line for a shell: arguments, streams, errors and exit codes.
 
 Commands let errors through; here each becomes one line with a next step, and an exit code.
 `--debug` shows the traceback. The traceback of a bug is also written to a file.
@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -97,39 +97,32 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         _print_error("stopped; everything committed so far is kept.")
         return STOPPED
-    failure = _describe(error)
-    _print_error(failure.message)
-    return failure.code
+    message, code = _describe(error)
+    _print_error(message)
+    return code
 
 
-class _Failure(NamedTuple):
-    """How an error ends the program."""
-
-    message: str
-    code: int
-
-
-def _describe(error: BaseException) -> _Failure:
+def _describe(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code with which an error ends the program."""
     if isinstance(error, ImportError) and (missing := extras.missing(error)):
         error = missing
     if isinstance(error, PinciteError):
-        return _Failure(str(error), error.exit_code)
+        return str(error), error.exit_code
     if isinstance(error, MemoryError):
-        message = "out of memory. Try a smaller input, or close other programs."
-        return _Failure(message, UNWRITTEN)
+        return "out of memory. Try a smaller input, or close other programs.", UNWRITTEN
     if isinstance(error, OSError):
         names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
         what = f"{', '.join(names)}: " if names else ""
         step = _NEXT_STEPS.get(error.errno or 0) or _write_log(error)
         why = error.strerror or _one_line(error) or error.__class__.__name__
-        return _Failure(f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE)
+        return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
     if isinstance(error, UnicodeError):
         why, code = "text that is not UTF-8", UNUSABLE
     elif error.__class__.__module__ == "sqlite3":
         why, code = "a database cannot be used", UNWRITTEN
     else:
         why, code = f"a bug: {error.__class__.__name__}", BUG
-    return _Failure(f"{why}: {_one_line(error)}. {_write_log(error)}", code)
+    return f"{why}: {_one_line(error)}. {_write_log(error)}", code
 
 
 def _one_line(error: BaseException) -> str:
@@ -189,3 +182,33 @@ def _prepare_streams() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Windows would use its regional encoding for pipes.
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
+
+
+class _Text(click.types.StringParamType):
+    """A text argument: a shell may pass bytes that are not UTF-8."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = super().convert(value, param, ctx)
+        if not any("\udc80" <= sign <= "\udcff" for sign in text):  # of bytes, PEP 383
+            return text
+        with suppress(ValueError, OSError):
+            if os.path.lexists(text):  # a file's name may be any bytes
+                return text
+        try:  # in the locale C, Python reads UTF-8 as surrogates
+            return os.fsencode(text).decode("utf-8")
+        except UnicodeError:
+            self.fail("This text is not UTF-8.", param, ctx)
+
+
+def with_texts(command: click.Command) -> click.Command:
+    """Make `_Text` check text arguments of a command and its subcommands; add their summaries."""
+    for param in command.params:
+        if type(param.type) is click.types.StringParamType:
+            param.type = _Text()
+    if isinstance(command, click.Group):
+        for subcommand in command.commands.values():
+            # Left to itself, click cuts a summary in mid-sentence.
+            first = " ".join((subcommand.help or "").partition("\n\n")[0].split())
+            subcommand.short_help = subcommand.short_help or first.partition(". ")[0].rstrip(".")
+            with_texts(subcommand)
+    return command

@@ -1,13 +1,8 @@
-"""`pincite verify`: an article's citations, worst first, with better sources; or many articles.
-
-Of many articles, one is done when --out has its complete report, made with the same settings and
-versions, so running the command again resumes an interrupted run.
-"""
+"""`pincite verify`: an article's citations, worst first, with better sources; or many articles."""
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -17,28 +12,26 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from pincite import codec, errors
+from pincite import codec
 from pincite.cli import options
 from pincite.errors import usable
 from pincite.models import weights
 from pincite.report.cells import one_line
 from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
-from pincite.types import Article, Finding, Label
-from pincite.verbs.verify import article_files, articles, estimate, render, terminal, worklist
-from pincite.verbs.verify.estimate import Estimate
-from pincite.verbs.verify.report import Report, could_not_be_checked, to_csv
+from pincite.types import Finding, Label
+from pincite.verbs.verify import article_files, articles, estimate, render, terminal
+from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.terminal import REFERENCES
 from pincite.verbs.verify.wikitext import to_wikitext
-from pincite.wiki.addresses import ArticleAddress
-from pincite.wiki.api import Page, article_of
-from pincite.wiki.article import PageText, read_pages_of
+from pincite.wiki.article import read_pages_of
 
 if TYPE_CHECKING:
+    from pincite.verbs.verify.batch import ReportFolder
     from pincite.verbs.verify.build import Run
     from pincite.web.sources import FetchStep
 
-MOST_WARNINGS = 20
+MOST_WARNINGS = 20  # of a batch
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 LABELS = ("not_supported", "contradicted", "partly_supported", "disputed", "unchecked")
 
@@ -72,6 +65,19 @@ class ManyArticles:
     out: Path | None
     on: str
     workers: int | None
+
+    def check(self, settings: Settings) -> None:
+        """Raise UsageError if the options of a dump contradict others."""
+        if self.on != "local" and (not self.dump or settings.web.online or settings.judge.url):
+            raise click.UsageError(
+                "--on ray needs --dump, and excludes --online and --judge: only one process may "
+                "count and pace requests."
+            )
+        if self.dump and (self.titles or self.category or str(self.dump) == "-"):
+            raise click.UsageError(
+                "Expected --dump FILE without --titles and --category. The file is read twice, so "
+                "it cannot be stdin."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,34 +182,52 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
+    from pincite.verbs.verify import build
+
     outputs = options.pop_outputs(given)
-    many, view = options.pop_record(given, ManyArticles), options.pop_record(given, View)
+    many = ManyArticles(**{name: given.pop(name) for name in ManyArticles.__slots__})
+    view = View(**{name: given.pop(name) for name in View.__slots__})
     given["verify_uncited"] = view.as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
-    corpora = [*corpus] or settings.library.places or None
-    _check_dump(many, settings)
+    corpora = corpus or tuple(settings.library.places) or None
+    many.check(settings)
     if many.titles or many.category or many.dump:
         if article or only_estimate or not many.out:
             raise click.UsageError(
                 "A list of articles needs --out FOLDER, and takes no ARTICLE and no --estimate."
             )
-        batch = Batch(settings, corpora, sources, many.out, quiet, view.worst)
+        batch = _Batch(settings, corpora, sources, many.out, quiet, view.worst)
         if many.dump:
             batch.check_dump(many.dump, many.on, many.workers)
         else:
             batch.check_list(many.titles, many.category)
         return
     if not article:
-        raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
+        raise click.UsageError("Expected an ARTICLE, --titles FILE, --category NAME or --dump.")
     say = partial(options.say, quiet=quiet)
     page = articles.open_article(article, title, settings, say, language=given["language"])
-    with _open_run(page, settings, corpora, sources, quiet) as (run, display):
+    with (
+        options.progress(quiet) as display,
+        build.verifying_one(
+            page,
+            settings,
+            corpora,
+            sources,
+            fetching=partial(show_fetching, display),
+            reading=partial(display, "reading sources"),
+        ) as run,
+    ):
+        display.hide("reading sources")
+        for line in article_files.describe(run.files) if run.files else ():
+            say(line)
         if only_estimate:
-            _write_estimate(run.estimate(page), settings, outputs["json"])
+            plan, to_file = run.estimate(page), outputs["json"]
+            lines = "".join(f"{line}\n" for line in estimate.describe(plan, settings))
+            options.write(codec.to_json(plan) if to_file else lines, to_file)
             return
-        say_estimate(run, page, quiet)
+        run.say_estimate(page, say)
         report = run.verify(page, display, claim_printer(display))
     deliver(report, outputs, quiet=quiet, view=view, source=page.source)
     if report.stopped:
@@ -214,48 +238,6 @@ def command(
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
-
-
-def _check_dump(many: ManyArticles, settings: Settings) -> None:
-    if many.on != "local" and (not many.dump or settings.web.online or settings.judge.url):
-        raise click.UsageError(
-            "--on ray needs --dump, and excludes --online and --judge: only one process may "
-            "count and pace requests."
-        )
-    if many.dump and (many.titles or many.category or str(many.dump) == "-"):
-        raise click.UsageError(
-            "Expected --dump FILE without --titles and --category. The file is read twice, so it "
-            "cannot be stdin."
-        )
-
-
-@contextmanager
-def _open_run(
-    page: Article,
-    settings: Settings,
-    corpora: Sequence[Path | str] | None,
-    sources: Sequence[Path],
-    quiet: bool,
-) -> Iterator[tuple["Run", options.Display]]:
-    """Read the sources of one article, and say which saved file is which source."""
-    from pincite.verbs.verify import build
-
-    with options.progress(quiet) as display:
-        fetching = partial(show_fetching, display)
-        reading = partial(display, "reading sources")
-        with build.verifying_one(
-            page, settings, corpora, sources, fetching=fetching, reading=reading
-        ) as run:
-            display.hide("reading sources")
-            for line in article_files.describe(run.files) if run.files else ():
-                options.say(line, quiet)
-            yield run, display
-
-
-def _write_estimate(plan: Estimate, settings: Settings, to_file: Path | None) -> None:
-    """Print what a run would take; as JSON if there is a file for it, or "-"."""
-    lines = "".join(f"{line}\n" for line in estimate.describe(plan, settings))
-    options.write(codec.to_json(plan) if to_file else lines, to_file)
 
 
 def claim_printer(display: options.Display) -> Callable[[Finding], None]:
@@ -270,7 +252,7 @@ def claim_printer(display: options.Display) -> Callable[[Finding], None]:
 
 def deliver(
     report: Report,
-    outputs: dict[str, Path | None],
+    outputs: Mapping[str, Path | None],
     *,
     quiet: bool,
     view: View = View(),
@@ -280,17 +262,13 @@ def deliver(
     today = datetime.now(UTC).date()
     writers = {
         "json": report.to_json,
-        "csv": lambda: to_csv(report),
+        "csv": lambda: render.to_csv(report),
         "html": lambda: render.to_html(report),
         "wikitext": lambda: to_wikitext(report, today),
     }
+    rows = view.most_rows(report)
     show = partial(
-        terminal.print_report,
-        report,
-        Console(),
-        view.most_rows(report),
-        excluded=view.show_excluded,
-        only=view.only,
+        terminal.print_report, report, Console(), rows, excluded=view.show_excluded, only=view.only
     )
     if view.as_draft:
         draft = render.draft_of(report, source)
@@ -309,60 +287,35 @@ def show_fetching(display: options.Display, step: "FetchStep") -> None:
         display.hide("fetching")
 
 
-def say_estimate(run: "Run", article: Article, quiet: bool) -> None:
-    """Say what the work for an article takes, unless it is too quick for that."""
-    if not quiet and estimate.waits_for_servers(run.settings):
-        for line in estimate.describe(run.estimate(article), run.settings):
-            options.say(f"  {line}")
-
-
 @dataclass(frozen=True, slots=True)
-class Batch:
+class _Batch:
     """Checks many articles; `out` gets a report of each, and a work-list over them."""
 
     settings: Settings
-    corpora: Sequence[Path | str] | None
-    sources: Sequence[Path]
+    corpora: tuple[Path | str, ...] | None
+    sources: tuple[Path, ...]
     out: Path
     quiet: bool
     worst: float | None  # share of the claims that also go to worst.csv
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
-        """Check the articles of a file or a category; Ctrl-C still leaves a work-list."""
         from pincite.library.web_pages import open_web
+        from pincite.verbs.verify import batch, build
 
         with open_web(self.settings.web) as web, options.progress(self.quiet) as display:
             wikis = articles.Wikis(web, self.settings, partial(options.say, quiet=self.quiet))
-            places = self._list_places(wikis, titles, category)
+            lines = options.read_lines(titles) if titles else []
+            places = batch.list_places(wikis, lines, category)
+            verifying = partial(build.verifying, self.settings, self.corpora, self.sources)
             with (
-                self._open_run(partial(show_fetching, display)) as run,
-                self._folder(len(places), run) as folder,
+                verifying(own_copies=True, fetching=partial(show_fetching, display)) as run,
+                self._open_folder(len(places), run) as folder,
             ):
-                checker = _ListChecker(run, folder, display, self.quiet)
-                for number, place in enumerate(places, 1):
-                    page = articles.page_of(wikis, place, folder.has_revision, self.settings)
-                    head = f"{number}/{len(places)}"
-                    if isinstance(page, Exception):
-                        options.say(f"{head} {page}", self.quiet)
-                        folder.add_problem(str(place), str(page))
-                    elif page is not None:
-                        checker.check(head, place, page)
-                    display("articles", number, len(places))
-
-    def _list_places(
-        self, wikis: articles.Wikis, titles: Path | None, category: str | None
-    ) -> list[Path | ArticleAddress]:
-        """Return the files named in `titles`, then the other articles."""
-        lines = options.read_lines(titles) if titles else []
-        files = [line for line in lines if line != "-" and articles.is_file(line)]
-        others = [line for line in lines if line not in files]
-        addresses = articles.list_articles(wikis, self.settings, others, category)
-        return [*map(Path, dict.fromkeys(files)), *addresses]
+                batch.check_list(run, places, wikis, folder, display)
 
     def check_dump(self, dump: Path | str, on: str, workers: int | None) -> None:
-        """Check every article of a dump, here or by workers; the reports are the same."""
         from pincite.documents import inputs
-        from pincite.verbs.verify import build
+        from pincite.verbs.verify import batch, build
 
         with options.progress(self.quiet) as display:
             cache = weights.cache_folder().parent / "downloads"
@@ -371,80 +324,33 @@ class Batch:
         with (
             options.parallel(on, workers) as parallel,
             options.progress(self.quiet) as display,
-            self._open_run() as run,
-            self._folder(total, run) as folder,
+            build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run,
+            self._open_folder(total, run) as folder,
         ):
-            report_on = run.report_on
-            if parallel.is_remote:
-                report_on = build.WorkerRun(self.settings, self.corpora, self.sources).report_on
-            started = deque[PageText]()  # workers run ahead
-
-            def remaining_pages() -> Iterator[PageText]:
-                for page in read_pages_of(local, None):
-                    if not folder.has(worklist.name_in_file(local, page)):
-                        started.append(page)
-                        yield page
-
-            for report in parallel.map(report_on, remaining_pages()):
-                page = started.popleft()
-                folder.store(page.title, worklist.name_in_file(local, page), report)
-                display("articles", folder.n_done, total)
-
-    def _open_run(
-        self, fetching: Callable[["FetchStep"], None] = lambda step: None
-    ) -> AbstractContextManager["Run"]:
-        from pincite.verbs.verify import build
-
-        return build.verifying(
-            self.settings, self.corpora, self.sources, own_copies=True, fetching=fetching
-        )
+            here = partial(batch.report_on, run)
+            worker = batch.Worker(self.settings, self.corpora, self.sources)
+            report_on = worker.report_on if parallel.is_remote else here
+            show = partial(display, "articles", total=total)
+            batch.check_dump(local, folder, report_on, parallel, show)
 
     @contextmanager
-    def _folder(self, n_articles: int, run: "Run") -> Iterator[worklist.ReportFolder]:
-        """Write the work-list when the block ends, even after Ctrl-C."""
+    def _open_folder(self, n_articles: int, run: "Run") -> Iterator["ReportFolder"]:
+        """Write and print the work-list when the block ends, even after Ctrl-C."""
+        from pincite.verbs.verify import batch, worklist
+
         with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
         options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
         for warning in run.warnings[:MOST_WARNINGS]:
             options.say(f"warning: {warning}", self.quiet)
-        folder = worklist.ReportFolder(self.out, run.wrote, self.worst)
+        folder = batch.ReportFolder(self.out, run.wrote, self.worst)
         with options.resumable():
             try:
                 yield folder
             finally:
                 work_list = folder.write_list(n_articles)
         if not self.quiet:
-            terminal.print_list(work_list, Console())
+            worklist.print_list(work_list, Console())
         options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
         if work_list.n_failed:
             raise click.exceptions.Exit(options.PARTIAL)
-
-
-@dataclass(slots=True)
-class _ListChecker:
-    """Checks the articles of a list one after another."""
-
-    run: "Run"
-    folder: worklist.ReportFolder
-    display: options.Display
-    quiet: bool
-    is_first: bool = True  # of the articles, which it represents in the estimate
-
-    def check(self, head: str, place: Path | ArticleAddress, page: Page | Article) -> None:
-        """Check an article unless its report is there; `head`: its number in the list."""
-        if isinstance(page, Article):
-            name, title = worklist.name_in_file(Path(str(place)), page), page.title
-            if self.folder.has(name):
-                return
-        else:
-            name = worklist.name_of(page.site.host, page.revision_id)
-            title = articles.about(page)
-        options.say(f"{head} {title}", self.quiet)
-        report = errors.attempted(partial(self._report_on, page), could_not_be_checked)
-        self.folder.store(str(place), name, report)
-
-    def _report_on(self, page: Page | Article) -> Report | str:
-        article = article_of(page) if isinstance(page, Page) else page
-        say_estimate(self.run, article, self.quiet or not self.is_first)
-        self.is_first = False
-        return self.run.verify(article, self.display)

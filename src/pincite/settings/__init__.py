@@ -529,8 +529,7 @@ class Settings:
     def of(cls, **given: Any) -> "Settings":
         """The defaults with some values, by the short names of options: `depth=50`.
 
-        Raises:
-            ConfigError: unknown name, wrong type or range.
+        Raises ConfigError for an unknown name, a wrong type or a value out of range.
         """
         return cls().replace(**given)
 
@@ -547,7 +546,7 @@ _PREFIXED = {
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
     "references": "crossref datacite openalex pubmed open_library",
-    "results": "folder by markdown git",
+    "results": "folder by markdown",
 }
 _SHORTER = {
     "check.threshold": "confirmation_threshold",
@@ -567,8 +566,7 @@ SHORT: Mapping[str, str] = MappingProxyType(
 def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
     """Load the effective settings; `options` by short name, `config` in place of the usual files.
 
-    Raises:
-        ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
+    Raises ConfigError as `schema.load_values`.
     """
     found = schema.load_values(Settings, options, config, short=SHORT)
     return schema.build(Settings, {name: value for name, (value, _) in found.items()})

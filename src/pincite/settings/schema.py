@@ -41,15 +41,9 @@ T = TypeVar("T")
 PREFIX = "PINCITE_"
 OPTION = "option"  # origin
 # Variables that are not settings.
-_OTHER_VARIABLES = {
-    "PINCITE_CACHE",
-    "PINCITE_SHARED",
-    "PINCITE_WIKI_KEY",
-    chat.EMBEDDINGS_KEY_VARIABLE,
-}
-_OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
+_OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", "PINCITE_WIKI_KEY", chat.KEY_VARIABLE}
+_OTHER_VARIABLES |= {chat.EMBEDDINGS_KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
 SEPARATE = ("server",)  # tables with a separate schema
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +79,7 @@ class Range:
         return {**handler(source), **limits}
 
 
-class _Path:
-    """Marks a setting that names a file or folder."""
-
-
-PATH = _Path()
+PATH = object()  # marks a setting that names a file or folder
 Share = Annotated[float, Range(0, 1, "()")]
 _EXPECTED = {str: "text", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -127,20 +117,14 @@ class Setting:
         return _inside(folder, value) if self.is_path else value
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
-        """Convert a value from a file, a variable or an option to the setting's type.
-
-        Raises:
-            ConfigError: Wrong type, out of range, or none of the choices.
-        """
-        found = self._converted(value)
-        if found is None:
-            wanted = _EXPECTED.get(self.kind, "a list of strings")
-        else:
-            wanted = self.refusal(found)
+        """Convert a value from a file, a variable or an option; raises ConfigError."""
+        converted = self._converted(value)
+        expected = _EXPECTED.get(self.kind, "a list of strings")
+        wanted = expected if converted is None else self.refusal(converted)
         if wanted:
             name = f"{table}.{self.name}" if table else self.name
             raise ConfigError(f"{place}: {name} is {value!r}; expected {wanted}.")
-        return found
+        return converted
 
     def _converted(self, value: Any) -> Any:
         """Convert the value; None if that is impossible."""
@@ -165,29 +149,29 @@ def _inside(folder: Path, path: str) -> str:
 
 
 def _named(text: str) -> tuple[str, str]:
-    found = re.match(r"[^=/\\]+=", text)
-    return (found[0], text[found.end() :]) if found else ("", text)
+    name = re.match(r"[^=/\\]+=", text)
+    return (name[0], text[name.end() :]) if name else ("", text)
 
 
 @cache
 def declared(schema: Hashable) -> Mapping[str, Setting]:
     """Return every setting of a record and its nested records, by full name, in order."""
-    found: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
     hints = hints_of(schema, include_extras=True)
     for field in dataclasses.fields(schema):  # type: ignore[arg-type]  # mypy: not Hashable
         annotated = hints[field.name]
         if hasattr(annotated, "__dataclass_fields__"):
             for leaf in declared(annotated).values():
                 name = f"{field.name}.{leaf.name}"
-                found[name] = dataclasses.replace(leaf, name=name)
+                settings[name] = dataclasses.replace(leaf, name=name)
             continue
         is_marked = get_origin(annotated) is Annotated
         kind, *marks = get_args(annotated) if is_marked else (annotated,)
         limits = next((mark for mark in marks if isinstance(mark, Range)), None)
         text = next((mark for mark in marks if isinstance(mark, str)), "")
         values = (field.name, kind, limits, text, field.default, annotated, PATH in marks)
-        found[field.name] = Setting(*values)
-    return found
+        settings[field.name] = Setting(*values)
+    return settings
 
 
 def flat(record: Any) -> dict[str, Any]:
@@ -204,11 +188,7 @@ def build(schema: type[T], values: Mapping[str, Any]) -> T:
 
 
 def check(record: Any, table: str = "") -> None:
-    """Check every range and choice of a record.
-
-    Raises:
-        ConfigError: Names the setting, its value and what was expected.
-    """
+    """Check every range and choice; the ConfigError names the value and what was expected."""
     settings = declared(record.__class__)
     for name, value in flat(record).items():
         if wanted := settings[name].refusal(value):
@@ -259,7 +239,7 @@ def load_values(
     config: Path | None = None,
     *,
     table: str = "",
-    short: Mapping[str, str] = NO_NAMES,
+    short: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Value]:
     """Return all values that were set, by full name; defaults are omitted.
 
@@ -270,20 +250,20 @@ def load_values(
     Raises:
         ConfigError: Unknown key, wrong type or range, unreadable TOML; names the place.
     """
-    found: dict[str, Value] = {}
+    stated: dict[str, Value] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
             values = checked(schema, _part(read_toml(path), table, path), str(path), table=table)
             for name, value in values.items():
                 value = declared(schema)[name].located(value, path.absolute().parent)
-                found[name] = Value(value, str(path))
+                stated[name] = Value(value, str(path))
     for variable, name in _variables(schema, table):
         origin = f"variable {variable}"
         values = checked(schema, {name: os.environ[variable]}, origin, table=table)
-        found |= {name: Value(value, origin) for name, value in values.items()}
+        stated |= {name: Value(value, origin) for name, value in values.items()}
     given = {key: value for key, value in options.items() if value is not None}
     values = checked(schema, given, "command line", short, table)
-    return found | {name: Value(value, OPTION) for name, value in values.items()}
+    return stated | {name: Value(value, OPTION) for name, value in values.items()}
 
 
 def usual_files() -> list[Path]:
@@ -295,15 +275,13 @@ def checked(
     schema: type,
     values: Mapping[str, Any],
     place: str,
-    short: Mapping[str, str] = NO_NAMES,
+    short: Mapping[str, str] = MappingProxyType({}),
     table: str = "",
 ) -> dict[str, Any]:
     """Convert values by full name, by short name or in tables, and return them by full name.
 
-    A full name overrides a short one. `place` and `table` are for messages.
-
-    Raises:
-        ConfigError: Unknown name, wrong type or range; names `place`.
+    A full name overrides a short one. `place` and `table` are for messages: the ConfigErrors of an
+    unknown name, a wrong type and a value out of range name them.
     """
     known = declared(schema)
     full: dict[str, Any] = {}
@@ -322,11 +300,7 @@ def checked(
 
 
 def put(path: Path, name: str, value: str | None) -> None:
-    """Set a string in a table of a TOML file, or remove it (None), keeping layout and comments.
-
-    Raises:
-        ConfigError: The file cannot be read or written.
-    """
+    """Set a string in a table of a TOML file, or remove it (None); keeps layout and comments."""
     import tomlkit
 
     path = path.resolve()
@@ -361,10 +335,10 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
 def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
     if not table:
         return {key: value for key, value in values.items() if key not in SEPARATE}
-    found = values.get(table, {})
-    if not isinstance(found, dict):
-        raise ConfigError(f"{path}: {table} is {found!r}; expected a table, [{table}].")
-    return found
+    part = values.get(table, {})
+    if not isinstance(part, dict):
+        raise ConfigError(f"{path}: {table} is {part!r}; expected a table, [{table}].")
+    return part
 
 
 def read_toml(path: Path) -> dict[str, Any]:

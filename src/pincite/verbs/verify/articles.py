@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.errors import ConfigError, FetchError, FetchingIsOff, InputError
+from pincite.errors import ConfigError, FetchingIsOff, InputError
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
 from pincite.types import Article
+from pincite.wiki import api as wiki
 from pincite.wiki.addresses import (
     ArticleAddress,
     Site,
@@ -17,17 +18,6 @@ from pincite.wiki.addresses import (
     parse_address,
     site_at,
     wikipedia,
-)
-from pincite.wiki.api import (
-    KEY_VARIABLE,
-    ActionApi,
-    Page,
-    Web,
-    WikiError,
-    article_of,
-    fetch_page,
-    latest,
-    members,
 )
 from pincite.wiki.article import read_articles
 
@@ -41,10 +31,7 @@ def is_file(given: str) -> bool:
     """Whether the argument names a file, even a missing one."""
     if given == "-" or given.startswith(("./", "../", "/", "~")):
         return True
-    try:
-        exists = Path(given).exists()
-    except (OSError, ValueError):  # name too long, or it contains a NUL
-        exists = False
+    exists = os.path.exists(given)  # noqa: PTH110 - a Path refuses names that are too long
     return exists or ("://" not in given and given.lower().endswith(_FILE_ENDINGS))
 
 
@@ -60,56 +47,64 @@ def require_online(settings: Settings, what: str, site: Site, before: str = "") 
 
 
 def api_of(
-    site: Site, web: Web, settings: Settings, report: Callable[[str], None] = lambda message: None
-) -> ActionApi:
-    """Return the API of a wiki; requests to that of `verify.wiki` carry its key.
-
-    Raises:
-        ConfigError: the key would be sent without encryption, and not to a private host.
-    """
-    key = os.environ.get(KEY_VARIABLE, "").strip()
+    site: Site, web: wiki.Web, settings: Settings, report: Callable[[str], None]
+) -> wiki.ActionApi:
+    """Return the API of a wiki; requests to that of `verify.wiki` carry its key, if encrypted."""
+    key = os.environ.get(wiki.KEY_VARIABLE, "").strip()
     if not key or not settings.verify.wiki or site.base != home(settings).base:
-        return ActionApi(site, web, tell=report)
+        return wiki.ActionApi(site, web, tell=report)
     private_hosts = {host for host, _ in settings.web.rules.private_hosts}
     if site.base.startswith("http://") and host_of(site.base) not in private_hosts:
-        raise ConfigError(f"{KEY_VARIABLE} is not sent to {site.base}; use https.")
-    return ActionApi(site, web, tell=report, key=key)
+        raise ConfigError(f"{wiki.KEY_VARIABLE} is not sent to {site.base}; use https.")
+    return wiki.ActionApi(site, web, tell=report, key=key)
 
 
 @dataclass(frozen=True, slots=True)
 class Wikis:
     """The wikis used in a run, with one request at a time to each."""
 
-    web: Web
+    web: wiki.Web
     settings: Settings
-    report: Callable[[str], None] = lambda message: None
-    _apis: dict[Site, ActionApi] = field(default_factory=dict)
+    report: Callable[[str], None]
+    _apis: dict[Site, wiki.ActionApi] = field(default_factory=dict)
 
-    def api(self, site: Site) -> ActionApi:
+    def api(self, site: Site) -> wiki.ActionApi:
         if site not in self._apis:
             self._apis[site] = api_of(site, self.web, self.settings, self.report)
         return self._apis[site]
 
-    def category(self, text: str, start: Site) -> list[ArticleAddress]:
-        site, name = category_at(text, start)
-        titles = members(self.api(site), name)
-        if not titles:
-            raise InputError(f"{site.host} has no articles in category {name!r}. Check the name.")
-        return [ArticleAddress(site, title) for title in titles]
+    def addresses(self, lines: Sequence[str], category: str | None) -> list[ArticleAddress]:
+        """List the articles named in `lines` or in a category, each with its latest revision.
 
-    def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
+        Raises InputError if there are none, and FetchingIsOff.
+        """
+        start = home(self.settings)
+        if category:
+            site, name = category_at(category, start)
+            require_online(self.settings, f"the category {category!r}", site)
+        addresses = addresses_in(lines, start)
+        for address in addresses:
+            require_online(self.settings, str(address), address.site)
+        try:
+            if category:
+                titles = wiki.members(self.api(site), name)
+                if not titles:
+                    raise InputError(
+                        f"{site.host} has no articles in category {name!r}. Check the name."
+                    )
+                addresses += [ArticleAddress(site, title) for title in titles]
+            return self._newest(addresses)
+        except wiki.WikiError as error:
+            raise InputError(str(error)) from error
+
+    def _newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
         """Pin addresses given by title to their latest revision, if there is one."""
         latest_of: dict[ArticleAddress, ArticleAddress] = {}
         for site in dict.fromkeys(address.site for address in addresses):
-            untied = [
-                address
-                for address in addresses
-                if address.site == site and not (address.revision_id or address.page_id)
-            ]
-            titles = [str(address.title) for address in untied]
-            revisions = latest(self.api(site), titles)
-            for address, title in zip(untied, titles, strict=True):
-                if revision := revisions[title]:
+            untied = [a for a in addresses if a.site == site and not (a.revision_id or a.page_id)]
+            revisions = wiki.latest(self.api(site), [str(address.title) for address in untied])
+            for address in untied:
+                if revision := revisions[str(address.title)]:
                     latest_of[address] = ArticleAddress(site, revision_id=revision)
         return list(dict.fromkeys(latest_of.get(address, address) for address in addresses))
 
@@ -117,10 +112,7 @@ class Wikis:
 def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) -> Article:
     """Fetch the article with this title or address. `report` receives its revision.
 
-    Raises:
-        FetchingIsOff: fetching is not enabled.
-        InputError: there is no such article; the message lists alternatives.
-        FetchError: the wiki did not answer.
+    Raises FetchingIsOff, FetchError, and InputError (there is none; it lists alternatives).
     """
     address = parse_address(text, home(settings))
     if "://" in text:
@@ -131,11 +123,11 @@ def fetch_article(text: str, settings: Settings, report: Callable[[str], None]) 
 
     with open_web(settings.web) as web:
         try:
-            page = fetch_page(api_of(address.site, web, settings, report), address)
-        except WikiError as error:
+            page = wiki.fetch_page(api_of(address.site, web, settings, report), address)
+        except wiki.WikiError as error:
             raise InputError(str(error)) from error
         report(about(page))
-        return article_of(page)
+        return wiki.article_of(page)
 
 
 def open_article(
@@ -148,15 +140,10 @@ def open_article(
 ) -> Article:
     """Open an article from a file or a wiki.
 
-    Args:
-        given: a file name; anything else is a title or an address.
-        title: which page of a dump; for any other file, its title.
-        settings: whether a wiki may be queried, and which.
-        report: as in `fetch_article`.
-        language: overrides the language of a file.
+    `given` is a file name; anything else is a title or an address. `title` chooses a page of a
+    dump, and names the article of any other file. `language` overrides that of a file.
 
-    Raises:
-        InputError: nothing can be read; FetchingIsOff, FetchError: as `fetch_article`.
+    Raises InputError if nothing can be read, else as `fetch_article`.
     """
     if isinstance(given, str) and not is_file(given):
         return fetch_article(given, settings, report)
@@ -167,50 +154,7 @@ def open_article(
     raise InputError(f"{given} contains no articles (empty, or only redirects). Check the file.")
 
 
-def about(page: Page) -> str:
+def about(page: wiki.Page) -> str:
     """Name a page with its revision; what the wiki notes of it follows on lines of its own."""
     head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
     return "\n".join((head, *(f"  {note}" for note in page.notes)))
-
-
-def list_articles(
-    wikis: Wikis, settings: Settings, lines: Sequence[str], category: str | None
-) -> list[ArticleAddress]:
-    """List the articles named in `lines` or in a category, each with its latest revision."""
-    start = home(settings)
-    if category:
-        site, _ = category_at(category, start)
-        require_online(settings, f"the category {category!r}", site)
-    addresses = addresses_in(lines, start)
-    for address in addresses:
-        require_online(settings, str(address), address.site)
-    try:
-        if category:
-            addresses += wikis.category(category, start)
-        return wikis.newest(addresses)
-    except WikiError as error:
-        raise InputError(str(error)) from error
-
-
-def page_of(
-    wikis: Wikis,
-    address: ArticleAddress | Path,
-    is_done: Callable[[Site, str], bool],
-    settings: Settings,
-) -> Page | Article | WikiError | FetchError | InputError | None:
-    """Fetch one of many articles, or read a file's first.
-
-    Returns None for a page that is already done, the error if it failed.
-    """
-    if isinstance(address, Path):
-        try:
-            return open_article(address.expanduser(), None, settings, lambda _: None)
-        except InputError as error:
-            return error
-    if address.revision_id and is_done(address.site, address.revision_id):
-        return None
-    try:
-        page = fetch_page(wikis.api(address.site), address)
-    except (WikiError, FetchError) as error:
-        return error
-    return None if is_done(page.site, page.revision_id) else page

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pincite import errors
@@ -76,26 +77,20 @@ class BetterSources:
             candidates += self._judge(claim, passages[JUDGED_FIRST:])
         priors = _priors(hits)
         if self.online and is_failing:
-            searched = self.online.of(claim, _cited_addresses(claim), self.exclusions)
-            allowed, copies = self.exclusions.split(
-                claim, searched.hits, (), self.online.get, written
-            )
+            web = self.online.of(claim, _cited_addresses(claim), self.exclusions)
+            allowed, copies = self.exclusions.split(claim, web.hits, (), self.online.get, written)
             pages = without_copies(allowed)
             candidates += self._judge(claim, [hit.passage for hit in pages])
             priors |= _priors(pages)
-            excluded = (*excluded, *searched.excluded, *copies)
+            excluded = (*excluded, *web.excluded, *copies)
         if is_failing:
             candidates += self._read_on(claim, candidates)
         candidates = [evidence for evidence in candidates if not evidence.failed]
-        chosen = outranking(
-            candidates,
-            decide.group_score(finding.citations, finding.together),
-            self.threshold,
-            priors,
-        )[: RECONSIDERED * self.k]
+        existing = decide.group_score(finding.citations, finding.together)
+        chosen = outranking(candidates, existing, self.threshold, priors)
         suggestions = [
             replace(suggestion, found_by=_found_by(hits, suggestion.url))
-            for suggestion in self._in_stored_pages(claim, chosen)
+            for suggestion in self._in_stored_pages(claim, chosen[: RECONSIDERED * self.k])
             if self._shows_why(claim, suggestion.evidence)
         ]
         return replace(
@@ -138,12 +133,9 @@ class BetterSources:
             if document:
                 near = [p for p in cited_passages(document) if p.span.overlaps(hit.span)]
                 pages.append(cascade.Page(claim, cascade.with_covering(claim.text, near)))
-        read = cascade.read_pages(
-            pages,
-            lambda pairs: errors.verified(self.verifier.verify, pairs),
-            lambda evidence: decide.is_open(evidence, self.threshold),
-            first=1,
-        )
+        verify = partial(errors.verified, self.verifier.verify)
+        is_open = partial(decide.is_open, threshold=self.threshold)
+        read = cascade.read_pages(pages, verify, is_open, first=1)
         by_passage = {one.passage.passage_id: one for of_page in read for one in of_page}
         return list(by_passage.values())
 
@@ -209,13 +201,10 @@ def outranking(
 ) -> list[Suggestion]:
     """Return the candidates that support the claim and outrank its citations, best first.
 
-    Args:
-        candidates: evidence from the corpus; only the best passage of a page counts.
-        existing: score of the citations; None if they could not be checked.
-        threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
-            needs only the rank). Pages that contradict the claim are never suggested.
-        priors: log-odds of each page by its search, by url, added to those of the evidence; a page
-            that is not in it gets the best.
+    Only the best passage of a page counts, and pages that contradict the claim do not. Unlike in
+    SIDE, a suggestion needs a probability of support, `threshold` or SUGGESTED_FROM. `existing` is
+    the score of the citations; None: they could not be checked. `priors`, the log-odds of each page
+    by its search, are added to those of the evidence; a page that is not in it gets the best.
     """
     best_prior = max(priors.values(), default=0.0)
     least = max(threshold, SUGGESTED_FROM)

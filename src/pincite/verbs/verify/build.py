@@ -1,6 +1,5 @@
 """Builds the `verify` pipeline from settings, and runs it on articles."""
 
-import atexit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pincite import errors, runtime
 from pincite.corpus.protocol import Corpora
@@ -35,30 +34,26 @@ from pincite.types import (
     Uncited,
     WorkStatus,
 )
+from pincite.verbs.verify import estimate
 from pincite.verbs.verify.article_files import ArticleFiles, match_files
 from pincite.verbs.verify.better_sources import BetterSources
 from pincite.verbs.verify.cited_copies import CitedCopies, corpus_copies
-from pincite.verbs.verify.estimate import Estimate, estimate_article
-from pincite.verbs.verify.pipeline import SecondOpinion, VerifyPipeline
-from pincite.verbs.verify.report import Report, could_not_be_checked, coverage_of
-from pincite.wiki.article import PageText, parse_page
+from pincite.verbs.verify.estimate import Estimate
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.report import Report, coverage_of
 from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 if TYPE_CHECKING:
     from pincite.library.web_pages import WebCandidates
-    from pincite.web.sources import FetchStep
+    from pincite.verbs.verify.second_opinion import SecondOpinion
+    from pincite.web.sources import FetchStep, WebPages
 
 # Settings that change how fast or where the work is done, but never the results.
-WITHOUT_EFFECT = POLITENESS | {
-    "models.threads",
-    "library.feedback_file",
-    "judge.at_once",
-    "judge.seconds",
-    "embeddings.batch",
-    "embeddings.at_once",
-    "embeddings.seconds",
-}
+WITHOUT_EFFECT = POLITENESS | set(
+    "models.threads library.feedback_file judge.at_once judge.seconds embeddings.batch "
+    "embeddings.at_once embeddings.seconds".split()
+)
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 SHARED = ("chat.url", "chat.model")  # for expansion "server"
 OF_A_JUDGE = ("judge.", "budget.")  # used only with a second opinion
@@ -130,7 +125,7 @@ class Run:
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     works: WorkLookup = WorkLookup()
     flag_precision: tuple[tuple[float, float], ...] = ()  # as in `Report`
-    second: SecondOpinion | None = None  # from a language model
+    second: "SecondOpinion | None" = None  # from a language model
     files: ArticleFiles | None = None  # matched with the article's citations
 
     def verify(
@@ -141,11 +136,8 @@ class Run:
     ) -> Report:
         """Report on an article. After Ctrl-C, report on what was done so far (`Report.stopped`).
 
-        Args:
-            article: the article with its claims.
-            on_progress: called as `on_progress("checking claims", 3, 14)`.
-            on_finding: called with each finding as soon as it is known, in article order; a second
-                opinion may still change it.
+        `on_progress` is called as `on_progress("checking claims", 3, 14)`, and `on_finding` with
+        each finding as soon as it is known, in article order: a second opinion may still change it.
         """
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None
@@ -203,11 +195,11 @@ class Run:
             *_internal_errors(findings, uncited),
         )
 
-    def report_on(self, page: PageText) -> Report | str:
-        def report() -> Report | str:
-            return self.verify(parse_page(page, self.settings.language))
-
-        return errors.attempted(report, could_not_be_checked)
+    def say_estimate(self, article: Article, say: Callable[[str], None]) -> None:
+        """Say what the work for an article takes, unless it is too quick for that."""
+        if estimate.waits_for_servers(self.settings):
+            for line in estimate.describe(self.estimate(article), self.settings):
+                say(f"  {line}")
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""
@@ -228,6 +220,28 @@ class Run:
         return tuple(with_sources)
 
 
+class _Online(NamedTuple):
+    """What is fetched if fetching is enabled: pages, better sources, and records of works."""
+
+    pages: "WebPages | None" = None
+    candidates: "WebCandidates | None" = None
+    services: Sequence[Lookup] = ()
+
+
+def _open_online(
+    settings: Settings, fetching: "Callable[[FetchStep], None]", stack: ExitStack
+) -> _Online:
+    if not settings.web.online:
+        return _Online()
+    from pincite.library.web_pages import web_candidates, web_pages
+    from pincite.references import online
+
+    pages = stack.enter_context(web_pages(settings.web, fetching))
+    candidates = web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
+    services = online.opened(settings.references, settings.web)
+    return _Online(pages, stack.enter_context(candidates), stack.enter_context(services))
+
+
 def _better_sources(
     settings: Settings,
     stored: Corpora | None,
@@ -238,19 +252,29 @@ def _better_sources(
     """Set up the search of corpora and web for better sources; None without either."""
     if stored is None and online is None:
         return None
-    retrieval, filters = settings.retrieval, settings.filters.chosen
     return BetterSources(
         verifier=verifier,
         search=runtime.search(settings, stored, exclusions.hosts()) if stored else None,
         documents_of=stored.get if stored else None,
-        depth=retrieval.depth,
-        judged=retrieval.judged,
+        depth=settings.retrieval.depth,
+        judged=settings.retrieval.judged,
         k=settings.verify.k,
         threshold=settings.verify.threshold,
         exclusions=exclusions,
-        unfiltered=stored.lexical((), filters) if stored else None,
+        unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,
         online=online,
     )
+
+
+def _open_second_opinion(
+    settings: Settings, copies: CitedCopies, stack: ExitStack
+) -> "SecondOpinion | None":
+    if not settings.judge.url:
+        return None
+    from pincite.verbs.verify.second_opinion import SecondOpinion
+
+    examiner = runtime.examiner(settings, stack.enter_context(runtime.judge(settings)))
+    return SecondOpinion(examiner, copies, settings.judge.limit, settings.judge.at_once)
 
 
 @contextmanager
@@ -287,42 +311,19 @@ def verifying(
         pages = files.sources if files else None
         if sources and not isinstance(sources, ArticleFiles):
             pages = open_sources(*sources)
-        web, searched, services = None, None, list[Lookup]()
-        if settings.web.online:
-            from pincite.library.web_pages import web_candidates, web_pages
-            from pincite.references import online
-
-            web = stack.enter_context(web_pages(settings.web, fetching))
-            filters = settings.filters.chosen
-            found = web_candidates(settings.web, web, settings.language, filters)
-            searched = stack.enter_context(found)
-            services = stack.enter_context(online.opened(settings.references, settings.web))
+        online = _open_online(settings, fetching, stack)
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
+        works = stack.enter_context(catalogue.of_user()) if own_copies else None
         ratings = chosen_list(settings.library.reliability, settings.language)
         exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
         copies = CitedCopies(
             None if pages is None else pages.get,
-            web,
+            online.pages,
             [find for find in (own, files) if find],
             corpus_copies(stored) if stored else lambda citation: None,
         )
-        pipeline = VerifyPipeline(
-            verifier=verifier,
-            copies=copies,
-            better=_better_sources(settings, stored, searched, verifier, exclusions),
-            languages=verifier.languages,
-            read=settings.retrieval.read,
-            threshold=settings.verify.threshold,
-            suggest=settings.verify.suggest,
-            exclusions=exclusions,
-        )
-        works = stack.enter_context(catalogue.of_user()) if own_copies else None
-        second = None
-        if settings.judge.url:
-            judge = stack.enter_context(runtime.judge(settings))
-            examiner = runtime.examiner(settings, judge)
-            second = SecondOpinion(examiner, copies, settings.judge.limit, settings.judge.at_once)
+        second = _open_second_opinion(settings, copies, stack)
         versions = {
             "pincite": version("pincite"),
             "verifier": verifier.fingerprint,
@@ -332,6 +333,16 @@ def verifying(
             "reliability": ratings.fingerprint if ratings else "",
             "judge": second.examiner.judge.model if second else "",
         }
+        pipeline = VerifyPipeline(
+            verifier=verifier,
+            copies=copies,
+            better=_better_sources(settings, stored, online.candidates, verifier, exclusions),
+            languages=verifier.languages,
+            read=settings.retrieval.read,
+            threshold=settings.verify.threshold,
+            suggest=settings.verify.suggest,
+            exclusions=exclusions,
+        )
         supplied = files or pages
         unused = supplied.warnings if supplied is not None else ()
         warnings = [*(stored.notes if stored else ()), *map(_unused, unused)]
@@ -343,13 +354,13 @@ def verifying(
             versions={name: text for name, text in versions.items() if text},
             warnings=tuple(warnings),
             estimate=partial(
-                estimate_article,
+                estimate.estimate_article,
                 copies=copies,
                 time_pairs=verifier.seconds_a_pair,
                 settings=settings,
                 candidates=settings.retrieval.judged if stored else 0,
             ),
-            works=WorkLookup([] if works is None else [works], services),
+            works=WorkLookup([] if works is None else [works], online.services),
             flag_precision=_flag_precision(verifier, second, settings.verify.threshold),
             second=second,
             files=files,
@@ -357,7 +368,7 @@ def verifying(
 
 
 def _flag_precision(
-    verifier: RoutedVerifier, second: SecondOpinion | None, threshold: float
+    verifier: RoutedVerifier, second: "SecondOpinion | None", threshold: float
 ) -> tuple[tuple[float, float], ...]:
     """Return the precision of flags as measured: with the model's opinions if it is known."""
     measured = second.examiner.known.measured if second else None
@@ -394,41 +405,10 @@ def _unused(problem: Problem) -> Note:
     return Note("unused_file", {"file": file, "problem": why})
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRun:
-    """What a worker process needs to write the same reports as this one."""
-
-    settings: Settings
-    corpora: Sequence[Path | str] | None
-    sources: Sequence[Path] | None
-
-    def report_on(self, page: PageText) -> Report | str:
-        """Report on an article; the models stay loaded until the process ends."""
-        key = repr(self)
-        if key not in _RUNS:
-            run = verifying(
-                self.settings.replace(threads=1),
-                self.corpora,
-                self.sources,
-                keep=False,  # the cache of judged pairs belongs to one machine
-                own_copies=True,
-            )
-            stack = ExitStack()
-            atexit.register(stack.close)
-            _RUNS[key] = replace(stack.enter_context(run), settings=self.settings)
-        return _RUNS[key].report_on(page)
-
-
-_RUNS: dict[str, Run] = {}  # of this process
-
-
 def _not_looked_up(findings: Sequence[Finding]) -> list[Note]:
-    lost = {
-        result.citation.reference
-        for finding in findings
-        for result in finding.citations
-        if result.work and result.work.status is WorkStatus.UNCHECKED
-    }
+    results = [r for finding in findings for r in finding.citations]
+    unknown = [r for r in results if r.work and r.work.status is WorkStatus.UNCHECKED]
+    lost = {result.citation.reference for result in unknown}
     return [Note("works_unchecked", {"n": len(lost)})] if lost else []
 
 
@@ -436,15 +416,9 @@ def _internal_errors(findings: Sequence[Finding], uncited: Sequence[Uncited]) ->
     """Return a note on the results that a bug cost, with the kinds of errors; one per finding."""
     kinds = [sentence.failed.detail for sentence in uncited if sentence.failed]
     for finding in findings:
-        sources = [result.outcome for result in finding.citations]
-        internal = [
-            source.detail
-            for source in sources
-            if isinstance(source, Unchecked) and source.reason is Reason.INTERNAL_ERROR
-        ]
-        if not internal and finding.failed:
-            internal = [finding.failed.detail]
-        kinds += internal
+        unread = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
+        lost = [why.detail for why in unread if why.reason is Reason.INTERNAL_ERROR]
+        kinds += lost or ([finding.failed.detail] if finding.failed else [])
     if not kinds:
         return []
     return [Note("internal_errors", {"n": len(kinds), "kinds": tuple(sorted(set(kinds)))})]

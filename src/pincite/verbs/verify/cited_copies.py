@@ -6,23 +6,29 @@ support the claim.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pincite.corpus.protocol import Corpora
 from pincite.documents.collection import variants
 from pincite.library.private_copies import citation_keys, document_keys
+from pincite.retrieval.pinpoint import quoted_span
 from pincite.text.dates import stated_date
 from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, snapshot_at
 from pincite.types import (
     FILE,
     Article,
     Citation,
+    CitationResult,
     Copy,
     CopyKind,
     Document,
+    Evidence,
+    Finding,
+    Part,
     Reason,
+    Span,
     Unchecked,
     own_digest,
 )
@@ -132,12 +138,8 @@ class CitedCopies:
         """Fetch the pages that will be needed, many hosts at once, then copies of failed ones."""
         if self.web is None:
             return
-        citations = [
-            citation
-            for claim in article.claims
-            for citation in claim.citations
-            if citation.url or citation.archive_url
-        ]
+        cited = [citation for claim in article.claims for citation in claim.citations]
+        citations = [citation for citation in cited if citation.url or citation.archive_url]
         firsts = {citation.citation_id: self.first_address(citation) for citation in citations}
         wanted = list(dict.fromkeys(filter(None, firsts.values())))
         is_fetched = dict(zip(wanted, self.web.fetch(wanted), strict=True))
@@ -296,3 +298,52 @@ def _timestamp(dates: Sequence[str | None]) -> str:
     """Return the first date that can be parsed, in the format of archive URLs; empty if none."""
     digits = (re.sub(r"\D", "", stated_date(date)) for date in dates if date)
     return next(filter(None, digits), "")
+
+
+# Own copies are used for judging and are never shared. A finding keeps only a short quote of one
+# and its SHA-256. The context of the quote is removed from the finding itself, so that no report
+# format can leak it.
+MAX_OWN_QUOTE = 300  # characters
+
+
+def only_quotes(finding: Finding) -> Finding:
+    """Reduce own copies to their quotes; other findings are returned unchanged."""
+    results = tuple(map(_only_quotes_of, finding.citations))
+    if all(new is old for new, old in zip(results, finding.citations, strict=True)):
+        return finding
+    return replace(
+        finding,
+        citations=results,
+        together=finding.together and _quote_of(finding.together),
+        missing=_parts_with_quotes(finding.missing),
+    )
+
+
+def _only_quotes_of(result: CitationResult) -> CitationResult:
+    outcome = result.outcome
+    if isinstance(outcome, Unchecked) or not own_digest(outcome.passage.url):
+        return result
+    return replace(
+        result,
+        outcome=_quote_of(outcome),
+        clauses=_parts_with_quotes(result.clauses),
+        missing=_parts_with_quotes(result.missing),
+    )
+
+
+def _parts_with_quotes(parts: Sequence[Part]) -> tuple[Part, ...]:
+    return tuple(
+        replace(part, evidence=part.evidence and _quote_of(part.evidence)) for part in parts
+    )
+
+
+def _quote_of(evidence: Evidence) -> Evidence:
+    """Reduce the passage to its quote, cut between words."""
+    start, words = quoted_span(evidence).start, evidence.quoted
+    if len(words) > MAX_OWN_QUOTE:
+        cut = words[: MAX_OWN_QUOTE + 1]
+        words = cut.rsplit(None, 1)[0] if " " in cut else cut
+        words = words[:MAX_OWN_QUOTE]
+    span = Span(start, start + len(words))
+    passage = replace(evidence.passage, text=words, span=span, about="", pieces=())
+    return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)

@@ -4,16 +4,14 @@ claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 claims that fail ─▶ `better_sources` ─▶ suggestions
-findings ─▶ their sources' texts ─▶ examined language model ─▶ one verdict of both
 
 An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.errors`).
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pincite import errors
 from pincite.documents.text import code_of
@@ -24,11 +22,10 @@ from pincite.judgement.findings import contradicted_words, decide_on_claim, deci
 from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
-from pincite.llm.calls import Calls, run_concurrently
 from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
-from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, quoted_span
+from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred
 from pincite.text.clauses import clauses
 from pincite.text.dates import stated_date
 from pincite.text.languages import named
@@ -39,7 +36,6 @@ from pincite.text.syntax import Clause
 from pincite.text.words import shared
 from pincite.types import (
     GAP,
-    STOPPED,
     Article,
     Changed,
     Citation,
@@ -51,20 +47,15 @@ from pincite.types import (
     Failed,
     Finding,
     Label,
-    Opinion,
     Part,
     Passage,
     Reason,
     Span,
     Unchecked,
     Uncited,
-    own_digest,
 )
 from pincite.verbs.verify.better_sources import BetterSources
-from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
-
-if TYPE_CHECKING:
-    from pincite.llm.judge import Examiner, Judge
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, only_quotes
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
@@ -73,8 +64,8 @@ _ENGLISH = {"simple": "en", "": "en"}
 # we read showed nothing of their claims ("### Select Language:").
 LEAST_SHARED = 2.0
 BEST_PASSAGES = 3  # of the whole claim, in which its clauses are judged
-# The labels under which a source supports the claim at least in part, the better first.
-_SUPPORTING = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+# How much of the claim a source supports; nothing under the other labels.
+_SUPPORT = {Label.SUPPORTED: 2, Label.PARTLY_SUPPORTED: 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +116,6 @@ class _Checked:
 
     read: ReadSource
     result: CitationResult
-
-
-@dataclass(frozen=True, slots=True)
-class _ClauseInSource:
-    """A clause of a claim, to be judged in the best passages of one of its sources."""
-
-    clause: Clause
-    n_source: int
-    page: cascade.Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +171,7 @@ class VerifyPipeline:
         is_failing = finding.label is not Label.SUPPORTED
         if self.better and (is_failing or claim.wants_source or self.suggest == "all"):
             search = partial(self.better.add_to, finding, written)
-            finding = errors.attempted(search, partial(_with_failure, finding))
+            finding = errors.attempted(search, lambda why: replace(finding, failed=why))
         return only_quotes(finding)
 
     def with_sources(self, uncited: Uncited, written: str | None = None) -> Uncited:
@@ -241,14 +223,12 @@ class VerifyPipeline:
             )
             for source in sources
         ]
-        evidence = cascade.read_pages(pages, self._verify, self._is_open, self.read)
+        is_open = partial(decide.is_open, threshold=self.threshold)
+        evidence = cascade.read_pages(pages, self._verify, is_open, self.read)
         return [
             source.with_evidence(claim, of_source)
             for source, of_source in zip(sources, evidence, strict=True)
         ]
-
-    def _is_open(self, evidence: Sequence[Evidence]) -> bool:
-        return decide.is_open(evidence, self.threshold)
 
     def _fails(self, evidence: Sequence[Evidence]) -> bool:
         return all(one.prob_supported < self.threshold for one in evidence)
@@ -259,37 +239,26 @@ class VerifyPipeline:
         Empty for a single clause, and for a source that clearly supports the whole claim.
         """
         parts: list[list[Part]] = [[] for _ in sources]
-        asked = list(self._clauses_to_judge(claim, sources))
-        if not asked:
-            return parts
-        pages = [one.page for one in asked]
-        judged = cascade.read_pages(pages, self._verify, self._fails, first=1)
-        for one, evidence in zip(asked, judged, strict=True):
-            if best := decide.best(evidence):
-                span, text = one.clause.span, one.clause.text
-                is_supported = best.prob_supported >= self.threshold
-                part = Part("clause", span, span.of(claim.text), is_supported, best, text)
-                parts[one.n_source].append(part)
-        return parts
-
-    def _clauses_to_judge(
-        self, claim: Claim, sources: Sequence[ReadSource]
-    ) -> Iterator[_ClauseInSource]:
-        own = [
-            clause
-            for clause in clauses(claim.text)
-            if claim.own is None or clause.span.overlaps(claim.own)
-        ]
+        own = [c for c in clauses(claim.text) if claim.own is None or c.span.overlaps(claim.own)]
         if len(own) < 2:
-            return
-        for n, source in enumerate(sources):
-            if decide.is_sure(source.evidence, self.threshold):
-                continue
-            ranked = sorted(source.evidence, key=lambda one: one.score, reverse=True)
-            passages = [one.passage for one in ranked[:BEST_PASSAGES]]
-            for clause in own if passages else ():
-                stated = replace(claim, text=clause.text, own=None)
-                yield _ClauseInSource(clause, n, cascade.Page(stated, passages))
+            return parts
+        asked: list[tuple[list[Part], Clause]] = []
+        pages = []
+        for of_source, source in zip(parts, sources, strict=True):
+            if source.evidence and not decide.is_sure(source.evidence, self.threshold):
+                ranked = sorted(source.evidence, key=lambda one: one.score, reverse=True)
+                passages = [one.passage for one in ranked[:BEST_PASSAGES]]
+                asked += [(of_source, clause) for clause in own]
+                claims = [replace(claim, text=clause.text, own=None) for clause in own]
+                pages += [cascade.Page(stated, passages) for stated in claims]
+        judged = cascade.read_pages(pages, self._verify, self._fails, first=1) if pages else []
+        for (of_source, clause), evidence in zip(asked, judged, strict=True):
+            if best := decide.best(evidence):
+                is_supported = best.prob_supported >= self.threshold
+                words = clause.span.of(claim.text)
+                part = Part("clause", clause.span, words, is_supported, best, clause.text)
+                of_source.append(part)
+        return parts
 
     def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         def check(some: Sequence[ReadSource]) -> list[_Checked]:
@@ -307,23 +276,23 @@ class VerifyPipeline:
         outcome = self._outcome(read, parts, absent)
         lacking = (*absent, *contradicted_words(claim.text, outcome))
         verdict = decide_on_source(outcome, parts, lacking, self.threshold)
-        fails = verdict.label not in _SUPPORTING
+        fails = verdict.label not in _SUPPORT
         if fails and (why := read.unread):
             return self._check(claim, read.as_failed(why))
         source, citation, copy = read.source, read.citation, read.cited.copy
-        place, is_other_copy = None, False
+        place, note = None, None
         if isinstance(outcome, Evidence) and isinstance(source, Document):
             if verdict.label is Label.NOT_SUPPORTED and self._is_unrelated(claim, outcome):
                 outcome = replace(outcome, quote=None)
             else:
                 place = place_of(outcome, source, read.aim, claim.text)
             is_own = copy is not None and copy.kind is CopyKind.OWN
-            is_other_copy = fails and is_own and not mentions(source, names_of(citation))
-            if is_other_copy:
-                title = citation.title or citation.text
-                outcome = _with_note(outcome, Note("other_copy", {"title": title}))
-            if not fails and (words := beyond_quote(claim, outcome)):
-                outcome = _with_note(outcome, Note("beyond_quote", {"words": words}))
+            if fails and is_own and not mentions(source, names_of(citation)):
+                note = Note("other_copy", {"title": citation.title or citation.text})
+            elif not fails and (words := beyond_quote(claim, outcome)):
+                note = Note("beyond_quote", {"words": words})
+            if note:
+                outcome = replace(outcome, notes=(*outcome.notes, note))
         result = CitationResult(
             citation=citation,
             outcome=with_retraction(outcome, source),
@@ -335,7 +304,7 @@ class VerifyPipeline:
             place=place,
             copy=copy,
             not_live=read.cited.not_live,
-            other_copy=is_other_copy,
+            other_copy=fails and note is not None,
         )
         return _Checked(read, result)
 
@@ -403,19 +372,16 @@ class VerifyPipeline:
         words only, and the first one has the year.
         """
         own = [one.read.evidence for one in checked if one.read.evidence]
-        earlier = [
-            source.evidence
-            for source in errors.each(
-                lambda some: self._judge_sources(claim, some),
-                [self._obtain(citation, written) for citation in claim.earlier],
-                lambda source, why: source.as_failed(why),
-            )
-        ]
+        judged = errors.each(
+            lambda some: self._judge_sources(claim, some),
+            [self._obtain(citation, written) for citation in claim.earlier],
+            lambda source, why: source.as_failed(why),
+        )
+        earlier = [source.evidence for source in judged]
         together = self._together(claim, [*own, *earlier]) if own else None
-        if together is None or not all(map(self._fails, earlier)):
-            return alone  # the earlier sources add nothing
-        if decide.label_of(together, self.threshold) is not Label.SUPPORTED:
-            return alone
+        is_supported = together and decide.label_of(together, self.threshold) is Label.SUPPORTED
+        if not is_supported or not all(map(self._fails, earlier)):
+            return alone  # the earlier sources add nothing, or support the claim without its own
         results = tuple(
             replace(result, label=Label.PARTLY_SUPPORTED)
             if result.label is Label.NOT_SUPPORTED
@@ -438,11 +404,9 @@ class VerifyPipeline:
         The editor cited what the page said then. A copy counts as older only if its passage is gone
         from today's page; otherwise the same page would be judged twice.
         """
-        archived: dict[int, ReadSource] = {}
-        for n, today in enumerate(checked):
-            copy = self._archived(today.result.citation, written) if _is_live(today) else None
-            if copy:
-                archived[n] = copy
+        failing = [n for n, today in enumerate(checked) if _is_live(today)]
+        read = {n: self._archived(checked[n].result.citation, written) for n in failing}
+        archived = {n: copy for n, copy in read.items() if copy}
         as_cited = list(checked)
         for n, then in zip(archived, self._check_all(claim, [*archived.values()]), strict=True):
             if changed := _changed(checked[n], then):
@@ -454,101 +418,6 @@ class VerifyPipeline:
         cited = errors.attempted(lambda: self.copies.archived(citation, written), lambda why: None)
         read = self._cut(citation, cited) if cited else None
         return read if read and isinstance(read.source, Document) else None
-
-
-@dataclass(frozen=True, slots=True)
-class SecondOpinion:
-    """Asks an examined language model about findings; `decide` makes one verdict of both."""
-
-    examiner: "Examiner"
-    copies: CitedCopies
-    most: int | None = 100  # findings to ask about; None: all
-    at_once: int = 4
-
-    @property
-    def calls(self) -> Calls:
-        return self.examiner.judge.calls
-
-    def on(
-        self,
-        article: Article,
-        findings: Sequence[Finding],
-        progress: Callable[[int, int], None] | None = None,  # calls done, in total
-    ) -> list[Finding]:
-        """Decide with the model's opinions. After Ctrl-C, use those that arrived."""
-        chosen = worth_asking(findings)[: self.most]
-        decided = list(findings)
-        if not chosen:
-            return decided
-        opinions = self._opinions(article, [findings[n] for n in chosen], progress)
-        for n, opinion in zip(chosen, opinions, strict=True):
-            decided[n] = decide.with_opinion(findings[n], opinion or STOPPED)
-        failures = [one.opinion for one in decided if isinstance(one.opinion, Failed)]
-        self.calls.unanswered = Counter(why.detail for why in failures if why.is_of_run)
-        return decided
-
-    def _opinions(
-        self,
-        article: Article,
-        findings: Sequence[Finding],
-        progress: Callable[[int, int], None] | None,
-    ) -> Sequence[Opinion | Failed | None]:
-        """Return an opinion per finding; None where the run was stopped before it arrived."""
-        judge = self.examiner(article.language)
-        if isinstance(judge, Failed):
-            return [judge] * len(findings)
-        calls = [partial(self._opinion, judge, one, article.timestamp) for one in findings]
-        return run_concurrently(calls, self.at_once, self.calls, progress)
-
-    def _opinion(self, judge: "Judge", finding: Finding, written: str | None) -> Opinion | Failed:
-        def ask() -> Opinion | Failed:
-            sources = self._sources(finding, written)
-            if not sources:
-                return Failed("source", "the sources must not be sent, or no longer exist")
-            return judge.opinion(finding.claim, sources)
-
-        return errors.attempted(ask, lambda why: why)
-
-    def _sources(self, finding: Finding, written: str | None) -> list[Document]:
-        """Return the documents read for the citations, except private copies: never sent."""
-        documents: dict[str, Document] = {}
-        for result in finding.citations:
-            if isinstance(result.outcome, Unchecked) and not decide.is_foreign(result.outcome):
-                continue
-            read = self.copies.archived if result.changed else self.copies.read
-            cited = read(result.citation, written)
-            document = cited.source if cited else None
-            if isinstance(document, Document) and own_digest(document.url) is None:
-                documents[document.doc_id] = document
-        return list(documents.values())
-
-
-def worth_asking(findings: Sequence[Finding]) -> list[int]:
-    """Return the indices of the findings that could be read, the likeliest to change first.
-
-    That is the probability that ours is wrong: of support if we find none, else of its contrary.
-    """
-
-    def change(n: int) -> float:
-        own = findings[n].prob_supported
-        if own is None:  # in a language that only the model reads
-            return 1.0
-        return 1 - own if findings[n].label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else own
-
-    readable = [
-        n
-        for n, finding in enumerate(findings)
-        if finding.score is not None or any(decide.is_foreign(r.outcome) for r in finding.citations)
-    ]
-    return sorted(readable, key=change, reverse=True)
-
-
-def _with_failure(finding: Finding, why: Failed) -> Finding:
-    return replace(finding, failed=why)
-
-
-def _with_note(evidence: Evidence, note: Note) -> Evidence:
-    return replace(evidence, notes=(*evidence.notes, note))
 
 
 def _quoting_a_part(evidence: Sequence[Evidence], parts: Sequence[Part]) -> Evidence | None:
@@ -609,11 +478,9 @@ def _is_live(checked: _Checked) -> bool:
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     """Return today's page if the archived copy supports more by words that are now gone."""
     now, then, page = today.result, archived.result, today.read.source
-    better = (
-        _SUPPORTING[: _SUPPORTING.index(now.label)] if now.label in _SUPPORTING else _SUPPORTING
-    )
-    if not isinstance(then.outcome, Evidence) or then.label not in better:
+    if _SUPPORT.get(then.label, 0) <= _SUPPORT.get(now.label, 0):
         return None
+    assert isinstance(then.outcome, Evidence)
     assert isinstance(page, Document)
     assert isinstance(now.outcome, Evidence)
     assert now.copy
@@ -623,52 +490,3 @@ def _changed(today: _Checked, archived: _Checked) -> Changed | None:
     if all(" ".join(span.of(passage).split()) in today_text for span in sentences(passage)):
         return None
     return Changed(now.copy, now.outcome, now.label)
-
-
-# Own copies are used for judging and are never shared. A finding keeps only a short quote of one
-# and its SHA-256. The context of the quote is removed from the finding itself, so that no report
-# format can leak it.
-MAX_OWN_QUOTE = 300  # characters
-
-
-def only_quotes(finding: Finding) -> Finding:
-    """Reduce own copies to their quotes; other findings are returned unchanged."""
-    results = tuple(map(_only_quotes_of, finding.citations))
-    if all(new is old for new, old in zip(results, finding.citations, strict=True)):
-        return finding
-    return replace(
-        finding,
-        citations=results,
-        together=finding.together and _quote_of(finding.together),
-        missing=_parts_with_quotes(finding.missing),
-    )
-
-
-def _only_quotes_of(result: CitationResult) -> CitationResult:
-    outcome = result.outcome
-    if isinstance(outcome, Unchecked) or not own_digest(outcome.passage.url):
-        return result
-    return replace(
-        result,
-        outcome=_quote_of(outcome),
-        clauses=_parts_with_quotes(result.clauses),
-        missing=_parts_with_quotes(result.missing),
-    )
-
-
-def _parts_with_quotes(parts: Sequence[Part]) -> tuple[Part, ...]:
-    return tuple(
-        replace(part, evidence=part.evidence and _quote_of(part.evidence)) for part in parts
-    )
-
-
-def _quote_of(evidence: Evidence) -> Evidence:
-    """Reduce the passage to its quote, cut between words."""
-    start, words = quoted_span(evidence).start, evidence.quoted
-    if len(words) > MAX_OWN_QUOTE:
-        cut = words[: MAX_OWN_QUOTE + 1]
-        words = cut.rsplit(None, 1)[0] if " " in cut else cut
-        words = words[:MAX_OWN_QUOTE]
-    span = Span(start, start + len(words))
-    passage = replace(evidence.passage, text=words, span=span, about="", pieces=())
-    return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)

@@ -1,10 +1,10 @@
-"""Renders HTML pages: the report, and the summary of a draft for a reviewer of new articles."""
+"""Renders the report as an HTML page and as CSV, and sums up a draft for its reviewer."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pincite import errors
 from pincite.notes import IN_ENGLISH, Language, Note, said
@@ -12,17 +12,21 @@ from pincite.references.faults import traces
 from pincite.report import cells, templates
 from pincite.report.cells import REASONS, WORKS, why_excluded
 from pincite.text import languages
-from pincite.types import CitationResult, Evidence, Finding, Label, Part, Unchecked
-from pincite.verbs.verify import wording
-from pincite.verbs.verify.report import (
-    FLAGS,
-    Report,
-    Stage,
-    counting_rule,
-    coverage_rows,
-    lost_rows,
-    unread_groups,
+from pincite.types import (
+    CitationResult,
+    CopyKind,
+    Evidence,
+    Failed,
+    Finding,
+    Label,
+    Listing,
+    Part,
+    Suggestion,
+    Unchecked,
+    Uncited,
 )
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.report import FLAGS, Report, Stage, stage_of, unread_groups
 from pincite.verbs.verify.wikitext import to_paste
 from pincite.wiki.suggest import Dates
 
@@ -81,9 +85,9 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
             for group in unread_groups(enumerate(report.findings, 1))
         ],
         uncited=uncited,
-        stages=coverage_rows(report.coverage),
-        counted=counting_rule(report.coverage),
-        lost=lost_rows(report.coverage),
+        stages=report.coverage.stage_rows,
+        counted=report.coverage.counting_rule,
+        lost=report.coverage.lost_rows,
         advice=report.advice or wording.ADVICE,
         css=templates.style("verify.css"),
     )
@@ -102,7 +106,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "sentence": _sentence,
         "detail_of": _detail,
         "end_of": _end,
-        "has_parameters": _has_parameters,
+        "has_parameters": lambda texts: any(text.startswith("|") for text in texts),
         "pieces": pieces,
         "unchecked": _unchecked_by_reason,
         "shared_reasons": _shared_reasons,
@@ -163,10 +167,6 @@ def _detail(result: CitationResult) -> str:
     name = wording.short_name_of(result.citation)
     detail = cells.one_line(result.outcome.detail)
     return "" if detail in name or name in detail else detail
-
-
-def _has_parameters(texts: Sequence[str]) -> bool:
-    return any(text.startswith("|") for text in texts)
 
 
 def _sentence(words: str) -> str:
@@ -248,3 +248,145 @@ def draft_html(draft: Draft) -> str:
     return templates.page("draft.html.j2").render(
         draft=draft, layout="file.html.j2", report="", css=templates.style()
     )
+
+
+# A row per citation, uncited claim and uncited sentence. Counting `citation_reached` gives the
+# coverage.
+COLUMNS = (
+    "rank claim_id section claim label score citation_id citation_title citation_url "
+    "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
+    "suggestion_url suggestion_title suggestion_score suggestion_quote "
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached "
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
+    "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
+    "support unchecked_because reference_status reference_notes"
+).split()
+Row = dict[str, str | float | None]  # a value for some of the columns
+
+
+def to_csv(report: Report) -> str:
+    return cells.csv_text(COLUMNS, rows(report))
+
+
+def rows(report: Report) -> list[Sequence[object]]:
+    """Return the values of `COLUMNS`."""
+    return _in_columns(_table(report), COLUMNS)
+
+
+def worst_to_csv(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
+    """Return the claims of these ranks in each report as one table, the lowest score first."""
+    table: list[Row] = [
+        {"article": report.title, **row}
+        for report, ranks in reports
+        for row in _table(report)
+        if row.get("rank") in ranks
+    ]
+    table.sort(key=lambda row: cast("float", row["score"]))
+    columns = ("article", *COLUMNS)
+    return cells.csv_text(columns, _in_columns(table, columns))
+
+
+def _in_columns(table: Iterable[Row], columns: Sequence[str]) -> list[Sequence[object]]:
+    return [[row.get(column) for column in columns] for row in table]
+
+
+def _table(report: Report) -> list[Row]:
+    table: list[Row] = []
+    for rank, finding in enumerate(report.findings, 1):
+        table += errors.shown(partial(_rows_of, report, rank), finding)
+    return table + [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+
+
+def _rows_of(report: Report, rank: int, finding: Finding) -> list[Row]:
+    support, opinion = finding.prob_supported, finding.opinion
+    row = _claim_values(finding) | {
+        "rank": rank,
+        "label": wording.LOOKS[finding.label].label,
+        "score": finding.score,
+        "support": None if support is None else cells.percent(support),
+        "missing": _words(finding.missing),
+        "verifiability": finding.verifiability and str(finding.verifiability),
+    }
+    if finding.label in FLAGS:
+        row["advice"] = report.advice
+    if isinstance(opinion, Failed):
+        row["second_opinion"] = f"none: {opinion.detail}"
+    elif opinion:
+        row["second_opinion"] = wording.VERDICTS[opinion.verdict]
+        row["second_opinion_model"] = opinion.model
+        row["decided_by"] = str(finding.decided_by)
+    return [row | _citation_values(result, finding) for result in finding.citations] or [row]
+
+
+def _citation_values(result: CitationResult, finding: Finding) -> Row:
+    citation, outcome, copy, changed = result.citation, result.outcome, result.copy, result.changed
+    row: Row = {
+        "citation_id": citation.citation_id,
+        "citation_title": citation.title,
+        "citation_url": citation.url,
+        "citation_label": wording.LOOKS[result.label].label,
+        "citation_missing": _words(result.missing),
+        "citation_reliability": _reliability(result.listing),
+        "citation_reached": str(stage_of(result, finding.label)),
+        "place": wording.where(result.place, result.label) or None,
+        "reference_status": str(result.work.status) if result.work else None,
+        "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
+    }
+    if isinstance(outcome, Unchecked):
+        row["unchecked_reason"] = str(outcome.reason)
+        row["unchecked_detail"] = outcome.detail
+        row["unchecked_because"] = REASONS[outcome.reason]
+    else:
+        row["citation_score"] = outcome.score
+        row["quote"] = outcome.quoted
+        row["reasons"] = "; ".join(outcome.reasons)
+    if copy:
+        row["copy"] = str(copy.kind)
+        row["copy_url"] = copy.file if copy.kind is CopyKind.OWN else copy.url
+        row["copy_date"] = copy.date
+        row["not_live"] = str(result.not_live.reason) if result.not_live else None
+    if copy and changed:
+        row["changed"] = wording.LOOKS[changed.label].label
+        row["changed_quote"] = changed.evidence.quoted
+    return row
+
+
+def _uncited_row(uncited: Uncited) -> Row:
+    return _claim_values(uncited) | {
+        "label": wording.NO_CITATION,
+        "reasons": "; ".join(uncited.reasons),
+        "citation_need": uncited.probability,
+    }
+
+
+def _claim_values(item: Finding | Uncited) -> Row:
+    excluded = (f"{exclusion.url} ({exclusion.bar})" for exclusion in item.excluded)
+    row: Row = {
+        "claim_id": item.claim.claim_id,
+        "section": " › ".join(item.claim.section),
+        "claim": item.claim.text,
+        "excluded": " | ".join(excluded) or None,
+    }
+    return row | _suggestion_values(item.suggestions[0]) if item.suggestions else row
+
+
+def _suggestion_values(suggestion: Suggestion) -> Row:
+    evidence = suggestion.evidence
+    return {
+        "suggestion_url": evidence.passage.url,
+        "suggestion_title": evidence.passage.title,
+        "suggestion_score": evidence.score,
+        "suggestion_quote": evidence.quoted,
+        "suggestion_reliability": _reliability(suggestion.listing),
+        "suggestion_place": wording.where(suggestion.place, Label.SUPPORTED) or None,
+        "suggestion_corpus": suggestion.corpus or None,
+    }
+
+
+def _reliability(listing: Listing | None) -> str | None:
+    return str(listing.reliability) if listing else None
+
+
+def _words(parts: Sequence[Part]) -> str | None:
+    return " | ".join(part.words for part in parts) or None

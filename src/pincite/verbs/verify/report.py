@@ -1,18 +1,17 @@
-"""The report of `verify`: how far its citations got, its findings, and its JSON and CSV."""
+"""The report of `verify`: how far its citations got, its findings, and its JSON."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite import codec, errors
 from pincite.codec import Probability
 from pincite.judgement.findings import may_be_unverifiable
 from pincite.notes import Note
-from pincite.report import cells
 from pincite.report.cells import REASONS, n_of
 from pincite.text.identifiers import doi_address, pubmed_address
 from pincite.types import (
@@ -24,11 +23,8 @@ from pincite.types import (
     Failed,
     Finding,
     Label,
-    Listing,
-    Part,
     Reason,
     Span,
-    Suggestion,
     Unchecked,
     Uncited,
     written,
@@ -63,6 +59,22 @@ class Tally:
 NOTHING = Tally(0, 0)
 
 
+class StageRow(NamedTuple):
+    """A row of the table of stages; the references of an article have no count of sources."""
+
+    head: str
+    uses: int
+    sources: int | None
+
+
+class LostRow(NamedTuple):
+    """Citations that were not judged: "3 (2 sources)", why, and what the user can do."""
+
+    number: str
+    why: str
+    step: str
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """How many citations of an article reached each stage, and why the others did not.
@@ -80,6 +92,32 @@ class Coverage:
     def __post_init__(self) -> None:
         if lacking := sorted(set(Stage) - set(self.stages)):
             raise ValueError(f"it lacks {', '.join(lacking)}")
+
+    @property
+    def stage_rows(self) -> list[StageRow]:
+        references = StageRow("references in the article", self.references, None)
+        stages = self.stages.items()
+        return [references, *(StageRow(COVERAGE[stage], n.uses, n.sources) for stage, n in stages)]
+
+    @property
+    def lost_rows(self) -> list[LostRow]:
+        rows = []
+        for reason, n in self.reasons.items():
+            sources = "" if n.uses == n.sources else f" ({n_of(n.sources, 'source')})"
+            rows.append(LostRow(f"{n.uses}{sources}", REASONS[reason], STEPS[reason]))
+        return rows
+
+    @property
+    def counting_rule(self) -> str:
+        """Explain what is counted, and which copies were judged."""
+        if not self.copies:
+            return COVERAGE["rule"]
+        kinds = [
+            f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
+            f"({n_of(n.sources, 'source')})"
+            for kind, n in self.copies.items()
+        ]
+        return f"{COVERAGE['rule']} Judged from {'; '.join(kinds)}."
 
 
 K = TypeVar("K", Stage, Reason, CopyKind)
@@ -169,49 +207,6 @@ def _tally(citations: Iterable[Citation]) -> Tally:
         urls = addresses(citation)
         sources.append(urls[0].partition("#")[0] if urls else citation.definition)
     return Tally(len(sources), len(set(sources)))
-
-
-class StageRow(NamedTuple):
-    """A row of the table of stages; the references of an article have no count of sources."""
-
-    head: str
-    uses: int
-    sources: int | None
-
-
-class LostRow(NamedTuple):
-    """Citations that were not judged: "3 (2 sources)", why, and what the user can do."""
-
-    number: str
-    why: str
-    step: str
-
-
-def coverage_rows(coverage: Coverage) -> list[StageRow]:
-    references = StageRow("references in the article", coverage.references, None)
-    stages = coverage.stages.items()
-    return [references, *(StageRow(COVERAGE[stage], n.uses, n.sources) for stage, n in stages)]
-
-
-def lost_rows(coverage: Coverage) -> list[LostRow]:
-    rows = []
-    for reason, tally in coverage.reasons.items():
-        is_same = tally.uses == tally.sources
-        number = str(tally.uses) if is_same else f"{tally.uses} ({n_of(tally.sources, 'source')})"
-        rows.append(LostRow(number, REASONS[reason], STEPS[reason]))
-    return rows
-
-
-def counting_rule(coverage: Coverage) -> str:
-    """Explain what is counted, and which copies were judged."""
-    if not coverage.copies:
-        return COVERAGE["rule"]
-    kinds = [
-        f"{READ[kind]['undated'].replace('copy', 'copies')}: {n_of(n.uses, 'citation')} "
-        f"({n_of(n.sources, 'source')})"
-        for kind, n in coverage.copies.items()
-    ]
-    return f"{COVERAGE['rule']} Judged from {'; '.join(kinds)}."
 
 
 class UnreadGroup(NamedTuple):
@@ -351,142 +346,3 @@ class Report(codec.JsonReport):
 
 def could_not_be_checked(why: Failed) -> str:
     return f"it could not be checked: {why.detail}"
-
-
-# A row per citation, uncited claim and uncited sentence. Counting `citation_reached` gives the
-# coverage.
-COLUMNS = (
-    "rank claim_id section claim label score citation_id citation_title citation_url "
-    "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
-    "suggestion_url suggestion_title suggestion_score suggestion_quote "
-    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
-    "citation_reached "
-    "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
-    "second_opinion second_opinion_model decided_by suggestion_corpus citation_need verifiability "
-    "support unchecked_because reference_status reference_notes"
-).split()
-Row = dict[str, str | float | None]  # a value for some of the columns
-
-
-def to_csv(report: Report) -> str:
-    return cells.csv_text(COLUMNS, rows(report))
-
-
-def rows(report: Report) -> Iterator[list[str | float | None]]:
-    """Yield the values of `COLUMNS`."""
-    for row in _table(report):
-        yield [row.get(column) for column in COLUMNS]
-
-
-def worst_to_csv(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
-    """Return the claims of these ranks in each report as one table, the lowest score first."""
-    table = [
-        {"article": report.title, **row}
-        for report, ranks in reports
-        for row in _table(report)
-        if row.get("rank") in ranks
-    ]
-    table.sort(key=lambda row: cast("float", row["score"]))
-    columns = ("article", *COLUMNS)
-    return cells.csv_text(columns, ([row.get(column) for column in columns] for row in table))
-
-
-def _table(report: Report) -> list[Row]:
-    table: list[Row] = []
-    for rank, finding in enumerate(report.findings, 1):
-        table += errors.shown(partial(_rows_of, report, rank), finding)
-    return table + [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
-
-
-def _rows_of(report: Report, rank: int, finding: Finding) -> list[Row]:
-    support, opinion = finding.prob_supported, finding.opinion
-    row = _claim_values(finding) | {
-        "rank": rank,
-        "label": wording.LOOKS[finding.label].label,
-        "score": finding.score,
-        "support": None if support is None else cells.percent(support),
-        "missing": _words(finding.missing),
-        "verifiability": finding.verifiability and str(finding.verifiability),
-    }
-    if finding.label in FLAGS:
-        row["advice"] = report.advice
-    if isinstance(opinion, Failed):
-        row["second_opinion"] = f"none: {opinion.detail}"
-    elif opinion:
-        row["second_opinion"] = wording.VERDICTS[opinion.verdict]
-        row["second_opinion_model"] = opinion.model
-        row["decided_by"] = str(finding.decided_by)
-    return [row | _citation_values(result, finding) for result in finding.citations] or [row]
-
-
-def _citation_values(result: CitationResult, finding: Finding) -> Row:
-    citation, outcome, copy, changed = result.citation, result.outcome, result.copy, result.changed
-    row: Row = {
-        "citation_id": citation.citation_id,
-        "citation_title": citation.title,
-        "citation_url": citation.url,
-        "citation_label": wording.LOOKS[result.label].label,
-        "citation_missing": _words(result.missing),
-        "citation_reliability": _reliability(result.listing),
-        "citation_reached": str(stage_of(result, finding.label)),
-        "place": wording.where(result.place, result.label) or None,
-        "reference_status": str(result.work.status) if result.work else None,
-        "reference_notes": " | ".join(map(str, result.reference_notes)) or None,
-    }
-    if isinstance(outcome, Unchecked):
-        row["unchecked_reason"] = str(outcome.reason)
-        row["unchecked_detail"] = outcome.detail
-        row["unchecked_because"] = REASONS[outcome.reason]
-    else:
-        row["citation_score"] = outcome.score
-        row["quote"] = outcome.quoted
-        row["reasons"] = "; ".join(outcome.reasons)
-    if copy:
-        row["copy"] = str(copy.kind)
-        row["copy_url"] = copy.file if copy.kind is CopyKind.OWN else copy.url
-        row["copy_date"] = copy.date
-        row["not_live"] = str(result.not_live.reason) if result.not_live else None
-    if copy and changed:
-        row["changed"] = wording.LOOKS[changed.label].label
-        row["changed_quote"] = changed.evidence.quoted
-    return row
-
-
-def _uncited_row(uncited: Uncited) -> Row:
-    return _claim_values(uncited) | {
-        "label": wording.NO_CITATION,
-        "reasons": "; ".join(uncited.reasons),
-        "citation_need": uncited.probability,
-    }
-
-
-def _claim_values(item: Finding | Uncited) -> Row:
-    excluded = (f"{exclusion.url} ({exclusion.bar})" for exclusion in item.excluded)
-    row: Row = {
-        "claim_id": item.claim.claim_id,
-        "section": " › ".join(item.claim.section),
-        "claim": item.claim.text,
-        "excluded": " | ".join(excluded) or None,
-    }
-    return row | _suggestion_values(item.suggestions[0]) if item.suggestions else row
-
-
-def _suggestion_values(suggestion: Suggestion) -> Row:
-    evidence = suggestion.evidence
-    return {
-        "suggestion_url": evidence.passage.url,
-        "suggestion_title": evidence.passage.title,
-        "suggestion_score": evidence.score,
-        "suggestion_quote": evidence.quoted,
-        "suggestion_reliability": _reliability(suggestion.listing),
-        "suggestion_place": wording.where(suggestion.place, Label.SUPPORTED) or None,
-        "suggestion_corpus": suggestion.corpus or None,
-    }
-
-
-def _reliability(listing: Listing | None) -> str | None:
-    return str(listing.reliability) if listing else None
-
-
-def _words(parts: Sequence[Part]) -> str | None:
-    return " | ".join(part.words for part in parts) or None

@@ -26,18 +26,7 @@ from pincite.types import (
     WorkStatus,
 )
 from pincite.verbs.verify import wording
-from pincite.verbs.verify.report import (
-    FLAGS,
-    Counts,
-    Coverage,
-    Report,
-    Stage,
-    counting_rule,
-    coverage_rows,
-    lost_rows,
-    unread_groups,
-)
-from pincite.verbs.verify.worklist import FLAGGED, NOTHING_CHECKED, Row, WorkList
+from pincite.verbs.verify.report import FLAGS, Counts, Coverage, Report, Stage, unread_groups
 
 # Characters before an ellipsis.
 CLAIM_WIDTH = 300
@@ -46,7 +35,6 @@ OPEN_WIDTH = 70  # of a claim that could not be checked
 PASSING_WIDTH = 90  # of a claim above the progress bar
 OPINION_LINES = 3  # of a second opinion; --html shows all
 SHOWN = 10  # claims listed per reason for which nothing could be checked
-LISTED = 20  # articles of a work list: one screen; the HTML page lists all
 REFERENCES = "references"  # in `only`: findings with a reference to look at
 NOTHING_CITED = (
     "--uncited lists sentences that need a citation; `pincite check` checks single statements."
@@ -82,11 +70,8 @@ def _no_claims(report: Report) -> Iterator[RenderableType]:
 def _parts(
     report: Report, limit: int | None, excluded: bool, only: Collection[str]
 ) -> Iterator[RenderableType]:
-    chosen = [
-        (rank, finding)
-        for rank, finding in enumerate(report.findings, 1)
-        if not only or _is_chosen(finding, only)
-    ]
+    ranked = enumerate(report.findings, 1)
+    chosen = [(rank, finding) for rank, finding in ranked if _is_chosen(finding, only)]
     shown = chosen[:limit]
     checked = [
         (rank, finding)
@@ -109,13 +94,13 @@ def _parts(
         yield Text()
         yield _excluded_pages(report)
     yield Text()
-    yield _coverage_table(report.coverage)
-    yield Text(counting_rule(report.coverage), style="dim")
+    yield coverage_table(report.coverage)
+    yield Text(report.coverage.counting_rule, style="dim")
     yield from (Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings)
 
 
 def _is_chosen(finding: Finding, only: Collection[str]) -> bool:
-    return finding.label in only or (REFERENCES in only and finding.has_reference_notes)
+    return not only or finding.label in only or (REFERENCES in only and finding.has_reference_notes)
 
 
 def _head(report: Report) -> Group:
@@ -150,7 +135,7 @@ def _counts_table(counts: Counts) -> Table:
     return table
 
 
-def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> Table:
+def grid(title: str | Text = "", *, style: str = "", header: bool = False) -> Table:
     return Table(
         title=title,
         title_justify="left",
@@ -162,12 +147,12 @@ def _grid(title: str | Text = "", *, style: str = "", header: bool = False) -> T
     )
 
 
-def _coverage_table(coverage: Coverage) -> Table:
-    table = _grid("How many citations could be checked", header=True)
+def coverage_table(coverage: Coverage) -> Table:
+    table = grid("How many citations could be checked", header=True)
     table.add_column("")
     table.add_column("citations", justify="right")
     table.add_column("sources", justify="right")
-    for row in coverage_rows(coverage):
+    for row in coverage.stage_rows:
         table.add_row(row.head, str(row.uses), "" if row.sources is None else str(row.sources))
     return table
 
@@ -296,7 +281,7 @@ def _excluded_pages(report: Report) -> Text:
 
 def _list(title: Text, width: int, rows: Sequence[tuple[str, Text]]) -> Table:
     """Return the first rows of a table; `width`: of its first column."""
-    table = _grid(title)
+    table = grid(title)
     table.padding, table.expand = (0, 1, 0, 0), True
     table.add_column(justify="right", width=width)
     table.add_column(ratio=1)
@@ -372,59 +357,3 @@ def _uncited(uncited: Uncited) -> Text:
         text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
         _indented(text, _quote(suggestion.evidence))
     return text
-
-
-def print_list(worklist: WorkList, console: Console) -> None:
-    """Print the work-list of many articles."""
-    coverage = worklist.coverage
-    parts: list[RenderableType] = [
-        Text(f"{worklist.head} · riskiest first", style="bold"),
-        Text(),
-        _articles_table(worklist.rows[:LISTED], uncited=worklist.looked_for_uncited),
-    ]
-    if len(worklist.rows) > LISTED:
-        parts.append(Text(f"… and {len(worklist.rows) - LISTED} more", style="dim"))
-    parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
-    if coverage.reasons:
-        n_lost = cells.n_of(sum(tally.uses for tally in coverage.reasons.values()), "citation")
-        lost = _grid(f"{n_lost} could not be checked, and what you can do", style="yellow")
-        for row in lost_rows(coverage):
-            lost.add_row(row.number, row.why, Text(row.step, style="dim"))
-        parts += [lost, Text()]
-    parts += [_coverage_table(coverage), Text(counting_rule(coverage), style="dim")]
-    console.print(Group(*parts))
-
-
-def _articles_table(rows: Sequence[Row], *, uncited: bool) -> Table:
-    """Return a table of articles; `uncited`: with the number of sentences without a citation."""
-    table = _grid(header=True)
-    heads = ["risk", "flagged", "partly", "checked", *(["uncited"] if uncited else [])]
-    for name in heads:
-        table.add_column(name, justify="right")
-    table.add_column("article", overflow="fold")
-    for row in rows:
-        title = Text(cells.one_line(row.title))
-        if row.problem:
-            title.append(f"\n{cells.one_line(row.problem)}", style="yellow")
-        elif row.has_nothing_checked:
-            title.append(f"\n{NOTHING_CHECKED}", style="yellow")
-        counts = [Text()] * len(heads) if row.problem else _counts_of(row)[: len(heads)]
-        table.add_row(*counts, title)
-    return table
-
-
-def _counts_of(row: Row) -> list[Text]:
-    """Return the numbers of an article, in the order of the columns."""
-    if row.has_nothing_checked:
-        risk = flagged = partly = Text("–")
-    else:
-        risk, partly = Text(f"{row.risk:.2f}"), Text(str(row.n_partly))
-        flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
-    checked = Text(f"{row.n_checked} of {row.n_claims}")
-    return [
-        risk,
-        flagged,
-        partly,
-        checked,
-        Text("" if row.n_uncited is None else str(row.n_uncited)),
-    ]

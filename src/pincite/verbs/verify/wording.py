@@ -123,12 +123,10 @@ def rests_on(finding: Finding, say: Say = str) -> str:
     if finding.decided_by is DecidedBy.PINCITE:
         words = READS.get((finding.label, basis(finding)))
         return say(words) if words else ""
-    if finding.decided_by is not DecidedBy.MODEL or finding.label is Label.DISPUTED:
-        return ""
-    opinion = finding.opinion
-    if not isinstance(opinion, Opinion):
-        return ""
-    return say(ACCORDING_TO) % {"name": cells.one_line(opinion.model)}
+    opinion, is_disputed = finding.opinion, finding.label is Label.DISPUTED
+    if finding.decided_by is DecidedBy.MODEL and isinstance(opinion, Opinion) and not is_disputed:
+        return say(ACCORDING_TO) % {"name": cells.one_line(opinion.model)}
+    return ""
 
 
 def strength(finding: Finding, say: Say = str) -> str:
@@ -351,14 +349,12 @@ def also_read(evidence: Evidence, claim: str) -> list[str]:
 
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     """Split the missing parts into absent ones and ones that a source seems to contradict."""
-    denied = [part for part in missing if _is_denied(part)]
-    return [part for part in missing if part not in denied], denied
 
+    def is_denied(part: Part) -> bool:
+        is_refuted = part.evidence and part.evidence.prob_refuted >= decide.REFUTED_FROM
+        return part.kind == "contradiction" or bool(is_refuted)
 
-def _is_denied(part: Part) -> bool:
-    if part.kind == "contradiction":
-        return True
-    return part.evidence is not None and part.evidence.prob_refuted >= decide.REFUTED_FROM
+    return [part for part in missing if not is_denied(part)], list(filter(is_denied, missing))
 
 
 def quoted(parts: Sequence[Part], claim: str = "", say: Say = str) -> str:

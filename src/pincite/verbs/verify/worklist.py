@@ -1,43 +1,29 @@
-"""The reports of many articles in a folder, and their work-list as JSON, CSV and one HTML page.
+"""The work-list of many articles: for a terminal, as JSON, CSV and one HTML page.
 
 Risk is the expected number of claims that their sources do not support: the sum of 1 − P(supported)
 over the claims that could be checked.
 """
 
-import hashlib
-import heapq
-import math
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pincite import codec, durable, errors
-from pincite.errors import InputError
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pincite import codec
 from pincite.report import cells, templates
 from pincite.report.cells import n_of, safe_link
-from pincite.types import Article, Failed, Label, Reliability
-from pincite.verbs.verify import render, wording
-from pincite.verbs.verify.report import (
-    FLAGS,
-    Coverage,
-    Report,
-    Stage,
-    could_not_be_checked,
-    counting_rule,
-    coverage_rows,
-    lost_rows,
-    total,
-    worst_to_csv,
-)
-from pincite.wiki.addresses import Site
-from pincite.wiki.article import PageText
+from pincite.types import Label, Reliability
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.report import FLAGS, Coverage, Report, Stage, total
+from pincite.verbs.verify.terminal import coverage_table, grid
 
 FLAGGED = "Flagged claims are those labelled “contradicted?” or “not supported”."
 NOTHING_CHECKED = "nothing could be checked"
 MAX_WORST = 200  # characters of the worst claim
+LISTED = 20  # articles on a terminal: one screen; the HTML page lists all
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
 
@@ -131,110 +117,6 @@ def row_of(report: Report, file: str) -> Row:
     )
 
 
-def name_of(host: str, revision_id: str) -> str:
-    """Return a report's file name; a revision id is unique within its wiki."""
-    return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
-
-
-def name_in_file(file: Path, page: PageText | Article) -> str:
-    """Return the report's name for a page of a file; without a revision, it uses a hash."""
-    text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
-    revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
-    return name_of(file.name.partition(".")[0], revision)
-
-
-class _Score(NamedTuple):
-    """The score of a claim, the name of its report, and its rank there."""
-
-    score: float
-    name: str
-    rank: int
-
-
-class ReportFolder:
-    """The reports of many articles in a folder, with a work-list; resumes what is there."""
-
-    def __init__(
-        self, path: Path, is_current: Callable[[Report], bool], worst: float | None = None
-    ) -> None:
-        """`worst`: the share of the claims, those most likely to fail, to write to worst.csv."""
-        self.path = path
-        self._is_current = is_current
-        self._worst = worst
-        self._rows: list[Row] = []
-        self._scores: list[_Score] = []
-
-    @property
-    def n_done(self) -> int:
-        return len(self._rows)
-
-    def has(self, name: str) -> bool:
-        """Whether a complete and current report is there; if so, add it to the list."""
-        try:
-            report = Report.from_file(self.path / f"{name}.json")
-        except InputError:
-            return False  # missing, truncated, or from another version
-        if not (report.complete and self._is_current(report)):
-            return False
-        self._add(report, name)
-        return True
-
-    def has_revision(self, site: Site, revision_id: str) -> bool:
-        return self.has(name_of(site.host, revision_id))
-
-    def store(self, title: str, name: str, outcome: Report | str) -> None:
-        """Store an article's report and add it to the work-list, or add why there is none.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C cut the report short; the partial report is stored.
-        """
-        if isinstance(outcome, str):
-            self.add_problem(title, outcome)
-            return
-
-        def add_bug(why: Failed) -> None:
-            self.add_problem(title, could_not_be_checked(why))
-
-        if outcome.findings or not outcome.stopped:
-            with durable.without_interrupt():
-                errors.attempted(partial(self._write, name, outcome), add_bug)
-        if outcome.stopped:
-            raise KeyboardInterrupt
-
-    def _write(self, name: str, report: Report) -> None:
-        durable.write_text(self.path / f"{name}.html", render.to_html(report))
-        # Last, because it marks the article as done.
-        durable.write_text(self.path / f"{name}.json", report.to_json())
-        self._add(report, name)
-
-    def add_problem(self, title: str, why: str) -> None:
-        self._rows.append(Row(title, problem=why))
-
-    def write_list(self, n_articles: int) -> WorkList:
-        """Write the work-list of the reports so far, and the worst claims."""
-        with durable.without_interrupt():
-            worklist = WorkList.of(self._rows, n_articles)
-            for ending, render_list in (("json", to_json), ("csv", to_csv), ("html", to_html)):
-                durable.write_text(self.path / f"worklist.{ending}", render_list(worklist))
-            if self._worst:
-                self._write_worst(self._worst)
-        return worklist
-
-    def _add(self, report: Report, name: str) -> None:
-        self._rows.append(row_of(report, f"{name}.html"))
-        for rank, finding in enumerate(report.findings, 1):
-            if finding.score is not None:
-                self._scores.append(_Score(finding.score, name, rank))
-
-    def _write_worst(self, share: float) -> None:
-        ranks: dict[str, set[int]] = {}
-        n_claims = math.ceil(share * len(self._scores))
-        for worst in heapq.nsmallest(n_claims, self._scores):
-            ranks.setdefault(worst.name, set()).add(worst.rank)
-        reports = ((Report.from_file(self.path / f"{name}.json"), ranks[name]) for name in ranks)
-        durable.write_text(self.path / "worst.csv", worst_to_csv(reports))
-
-
 def to_json(worklist: WorkList) -> str:
     return codec.to_json(
         {
@@ -269,9 +151,9 @@ def to_html(worklist: WorkList) -> str:
             for row in worklist.rows
         ],
         head=worklist.head,
-        stages=coverage_rows(coverage),
-        counted=f"{counting_rule(coverage)} Each article counts its own sources.",
-        lost=lost_rows(coverage),
+        stages=coverage.stage_rows,
+        counted=f"{coverage.counting_rule} Each article counts its own sources.",
+        lost=coverage.lost_rows,
         waiting=coverage.waiting,
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
@@ -284,3 +166,54 @@ def to_html(worklist: WorkList) -> str:
 
 def _values(row: Row) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _COLUMNS}
+
+
+def print_list(worklist: WorkList, console: Console) -> None:
+    """Print the work-list of many articles."""
+    coverage = worklist.coverage
+    parts: list[RenderableType] = [
+        Text(f"{worklist.head} · riskiest first", style="bold"),
+        Text(),
+        _articles_table(worklist.rows[:LISTED], uncited=worklist.looked_for_uncited),
+    ]
+    if len(worklist.rows) > LISTED:
+        parts.append(Text(f"… and {len(worklist.rows) - LISTED} more", style="dim"))
+    parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
+    if coverage.reasons:
+        n_lost = cells.n_of(sum(tally.uses for tally in coverage.reasons.values()), "citation")
+        lost = grid(f"{n_lost} could not be checked, and what you can do", style="yellow")
+        for row in coverage.lost_rows:
+            lost.add_row(row.number, row.why, Text(row.step, style="dim"))
+        parts += [lost, Text()]
+    parts += [coverage_table(coverage), Text(coverage.counting_rule, style="dim")]
+    console.print(Group(*parts))
+
+
+def _articles_table(rows: Sequence[Row], *, uncited: bool) -> Table:
+    """Return a table of articles; `uncited`: with the number of sentences without a citation."""
+    table = grid(header=True)
+    heads = ["risk", "flagged", "partly", "checked", *(["uncited"] if uncited else [])]
+    for name in heads:
+        table.add_column(name, justify="right")
+    table.add_column("article", overflow="fold")
+    for row in rows:
+        title = Text(cells.one_line(row.title))
+        if row.problem:
+            title.append(f"\n{cells.one_line(row.problem)}", style="yellow")
+        elif row.has_nothing_checked:
+            title.append(f"\n{NOTHING_CHECKED}", style="yellow")
+        counts = [Text()] * len(heads) if row.problem else _counts_of(row)[: len(heads)]
+        table.add_row(*counts, title)
+    return table
+
+
+def _counts_of(row: Row) -> list[Text]:
+    """Return the numbers of an article, in the order of the columns."""
+    if row.has_nothing_checked:
+        risk = flagged = partly = Text("–")
+    else:
+        risk, partly = Text(f"{row.risk:.2f}"), Text(str(row.n_partly))
+        flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
+    checked = Text(f"{row.n_checked} of {row.n_claims}")
+    uncited = Text("" if row.n_uncited is None else str(row.n_uncited))
+    return [risk, flagged, partly, checked, uncited]

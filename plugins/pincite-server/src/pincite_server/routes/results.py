@@ -19,7 +19,7 @@ from pincite.types import Label
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify import render
-from pincite.verbs.verify.report import FLAGS, to_csv
+from pincite.verbs.verify.report import FLAGS
 from pincite.verbs.verify.wikitext import to_wikitext
 from pincite_server import forms
 from pincite_server.forms import Form, also_posted
@@ -47,7 +47,7 @@ WRITERS: dict[Kind, Mapping[str, Callable[..., str]]] = {
     "verify": {
         "html": lambda report, wrong: render.to_html(report, date.today(), wrong),
         "wikitext": lambda report, wrong: to_wikitext(report, date.today(), wrong),
-        "csv": lambda report, _wrong: to_csv(report),
+        "csv": lambda report, _wrong: render.to_csv(report),
     },
     "check": check.WRITERS,
     "ask": ask.WRITERS,
