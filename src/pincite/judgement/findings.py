@@ -7,11 +7,13 @@ threshold, be ranked among the others, and say what it rests on.
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
+from pincite import errors
 from pincite.judgement import decide
 from pincite.text import names, patterns, tables
 from pincite.text.languages import common
@@ -25,17 +27,21 @@ from pincite.types import (
     Claim,
     Effect,
     Evidence,
+    Failed,
     Finding,
     Label,
     Part,
     PartKind,
     Passage,
+    Reason,
     Span,
     Unchecked,
+    Uncited,
     Verifiability,
     WitnessKind,
 )
 
+T = TypeVar("T")
 QUOTED_WORDS = 3  # a quotation with fewer words is a title or a term
 _LIST_ITEM = 2  # words of a clause that may be an item of a list
 # The sentence splitter takes seconds on hostile lines much longer than any claim.
@@ -410,3 +416,32 @@ def _has_quotation(text: str, quotation: str) -> bool:
 
 def _plain_words(text: str) -> str:
     return _P["not_words"].sub(" ", _P["apostrophe"].sub("", text.casefold())).strip()
+
+
+# ── Findings that met a bug ───────────────────────────────────────────────────────────────────────
+
+
+def not_read(url: str, why: Failed) -> Unchecked:
+    return Unchecked(url, Reason.INTERNAL_ERROR, why.detail)
+
+
+def without_verdict(claim: Claim, why: Failed) -> Finding:
+    """Return a claim without a verdict: each of its citations could not be checked."""
+    results = tuple(
+        CitationResult(each, not_read(each.url or "", why), Label.UNCHECKED)
+        for each in claim.citations
+    )
+    return Finding(claim, results, None, Label.UNCHECKED, None, (), failed=why)
+
+
+def rendered(render: Callable[[Finding], T], finding: Finding) -> T:
+    """Render a finding; if that raises, render the claim without a verdict."""
+    return errors.attempted(
+        lambda: render(finding), lambda why: render(without_verdict(finding.claim, why))
+    )
+
+
+def rendered_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
+    """Render an uncited sentence; if that raises, render it without its sources."""
+    bare = partial(replace, uncited, suggestions=(), excluded=(), reasons_coded=())
+    return errors.attempted(lambda: render(uncited), lambda why: render(bare(failed=why)))

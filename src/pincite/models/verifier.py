@@ -16,7 +16,6 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from pincite import errors
 from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
@@ -110,10 +109,10 @@ class CrossEncoderVerifier:
 
         A passage refutes a claim only with a witness: a contradiction found by a rule, or a network
         that is surer than the calibration's bound. Any other passage is neutral, however little of
-        the claim it says. A pair that raises an error is marked (`errors.failure`) and does
+        the claim it says. A pair that raises an error is marked (`decide.not_judged`) and does
         not affect the others.
         """
-        return errors.verified(self._verified, pairs)
+        return decide.verified(self._verified, pairs)
 
     def _verified(self, pairs: Sequence[Pair]) -> list[Evidence]:
         logits = self._logits(pairs)

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pincite import errors
 from pincite.judgement import decide
 from pincite.judgement.findings import atoms, missing_atoms
 from pincite.judgement.retraction import Retraction, retraction_of
@@ -126,7 +125,7 @@ class BetterSources:
         return fusion.without_copies(allowed), excluded
 
     def _judge(self, claim: Claim, passages: Sequence[Passage]) -> list[Evidence]:
-        return errors.verified(self.verifier.verify, [(claim, passage) for passage in passages])
+        return decide.verified(self.verifier.verify, [(claim, passage) for passage in passages])
 
     def _read_on(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
         """Judge more of the best candidates' pages: the corpus's passages may cut evidence."""
@@ -139,7 +138,7 @@ class BetterSources:
                 pages.append(cascade.Page(claim, cascade.with_covering(claim.text, near)))
         read = cascade.read_pages(
             pages,
-            lambda pairs: errors.verified(self.verifier.verify, pairs),
+            lambda pairs: decide.verified(self.verifier.verify, pairs),
             lambda evidence: decide.is_open(evidence, self.threshold),
             first=1,
         )

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
-from pincite import codec, errors
+from pincite import codec
 from pincite.codec import Probability
-from pincite.judgement.findings import may_be_unverifiable
+from pincite.judgement.findings import may_be_unverifiable, rendered, rendered_uncited
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.cells import REASONS, n_of
@@ -329,11 +329,11 @@ class Report(codec.JsonReport):
         """Return what writes fields of which one bad item must not cost the others."""
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "findings": lambda findings: [errors.shown(write, finding) for finding in findings],
+            "findings": lambda findings: [rendered(write, finding) for finding in findings],
             "uncited": lambda uncited: (
                 None
                 if uncited is None
-                else [errors.shown_uncited(write, sentence) for sentence in uncited]
+                else [rendered_uncited(write, sentence) for sentence in uncited]
             ),
         }
 
@@ -394,8 +394,8 @@ def worst_to_csv(reports: Iterable[tuple[Report, Collection[int]]]) -> str:
 def _table(report: Report) -> list[Row]:
     table: list[Row] = []
     for rank, finding in enumerate(report.findings, 1):
-        table += errors.shown(partial(_rows_of, report, rank), finding)
-    return table + [errors.shown_uncited(_uncited_row, item) for item in report.uncited or ()]
+        table += rendered(partial(_rows_of, report, rank), finding)
+    return table + [rendered_uncited(_uncited_row, item) for item in report.uncited or ()]
 
 
 def _rows_of(report: Report, rank: int, finding: Finding) -> list[Row]:
