@@ -19,9 +19,10 @@ from pincite.llm.chat import (
 )
 from pincite.llm.templates import Templates
 from pincite.models import weights
-from pincite.models.public import ChatNetwork
+from pincite.models.calibration import ONE_LOGIT
+from pincite.models.routing import RoutedVerifier
 from pincite.models.session import OnnxEncoder
-from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
+from pincite.models.verifier import CrossEncoderVerifier, LoadedNetwork
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.fusion import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
@@ -64,10 +65,13 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> RoutedVerifier:
     `keep`: cache judged pairs in `judgements_file()`.
     """
     judged = judgements_file() if keep else None
-    model: Path | ChatNetwork
+    model: Path | LoadedNetwork
     if served := weights.served(models.verifier):
+        from pincite.models.public import ChatNetwork
+
         client = ChatClient(served.url, served.model, Key.read(KEY_VARIABLE))
-        model = ChatNetwork(client, served.model)
+        network = ChatNetwork(client, served.model)
+        model = LoadedNetwork(network.fingerprint, network, ONE_LOGIT, frozenset({"en"}))
     else:
         model = weights.locate(models.verifier)
     first = CrossEncoderVerifier(model, threads=models.threads, judged=judged)

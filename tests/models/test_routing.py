@@ -17,8 +17,9 @@ from support.laws import check_verifier
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite import runtime
 from pincite.errors import PinciteWarning, install_command
-from pincite.models import weights
-from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
+from pincite.models import calibration, weights
+from pincite.models.routing import RoutedVerifier
+from pincite.models.verifier import CrossEncoderVerifier
 from pincite.models.weights import PIECES, VECTORS, multilingual_verifier
 from pincite.settings import ModelSettings
 from pincite.types import (
@@ -164,9 +165,9 @@ def test_a_package_that_lacks_a_file_is_named_and_english_is_still_read(
 def test_across_languages_a_bound_of_its_own_counts(folder: Path, across: float | None) -> None:
     bound = {} if across is None else {"across_from": across}
     of_raw = {"support": [0.0] * 8 + [-9.0], "refute": [0.0] * 8 + [9.0], "name": "test"}
-    names = [*weights.FEATURES, "intercept"]
+    names = [*calibration.FEATURES, "intercept"]
     stored = of_raw | SURE | bound | {"features": names}
-    (folder / weights.FILE).write_text(json.dumps(stored))
+    (folder / calibration.FILE).write_text(json.dumps(stored))
     verifier = CrossEncoderVerifier(folder)
     far, near = verifier.verify(
         [(Claim.alone(CLAIM), passage(GERMAN)), (Claim.alone(GERMAN_CLAIM), passage(GERMAN))]

@@ -13,8 +13,9 @@ from support.rows import each_row
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
-from pincite.models.verifier import CrossEncoderVerifier, LogitCache, lacking
-from pincite.models.weights import FEATURES, LEAST_SUPPORT, OF_A_GAP, contrary, features
+from pincite.models.calibration import FEATURES, LEAST_SUPPORT, OF_A_GAP, contrary, features
+from pincite.models.session import LogitCache
+from pincite.models.verifier import CrossEncoderVerifier, lacking
 from pincite.protocols import Floats
 from pincite.text.paraphrase import verifier_input
 from pincite.text.words import sentences_of

@@ -5,7 +5,7 @@ from support.laws import check_verifier
 
 from pincite import runtime
 from pincite.models import weights
-from pincite.models.verifier import languages_of
+from pincite.models.weights import languages_of
 from pincite.settings import ModelSettings
 from pincite.types import Claim, Passage, Span
 

@@ -249,7 +249,7 @@ class _Cache(NamedTuple):
 def _caches() -> list[_Cache]:
     from pincite.documents import read
     from pincite.llm.calls import ReplyCache
-    from pincite.models.verifier import LogitCache
+    from pincite.models.session import LogitCache
     from pincite.runtime import judgements_file, replies_file
 
     return [

@@ -18,7 +18,7 @@ from pincite.judgement.findings import flag_precisions, rank_findings
 from pincite.library import private_copies
 from pincite.library.exclusions import Exclusions, chosen_list
 from pincite.llm.calls import notes_of
-from pincite.models.verifier import RoutedVerifier
+from pincite.models.routing import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
 from pincite.references import catalogue, faults, outcomes
