@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pincite.corpus.protocol import Address, Corpora, Corpus
+from pincite.corpus.protocol import Address, Corpus
 from pincite.llm.calls import Calls, Key, Limits, ReplyCache
 from pincite.llm.chat import (
     EMBEDDING_LIMITS,
@@ -28,6 +28,7 @@ from pincite.retrieval.fusion import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
 if TYPE_CHECKING:
+    from pincite.corpora import Corpora
     from pincite.llm.judge import Examiner, Judge
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or an open one
@@ -51,7 +52,7 @@ def served_encoder(how: EmbeddingsSettings, found: weights.Served) -> ServedEnco
 
 
 def search(
-    settings: Settings, corpora: Corpora, hosts: Sequence[str], *, by_meaning: bool = True
+    settings: Settings, corpora: "Corpora", hosts: Sequence[str], *, by_meaning: bool = True
 ) -> Fused:
     """Build the search by words and meaning, with a run's weights, filters and excluded `hosts`."""
     chosen, how = (hosts, settings.filters.chosen), settings.retrieval
@@ -133,17 +134,20 @@ def examiner(settings: Settings, asked: "Judge") -> "Examiner":
 
 
 @contextmanager
-def with_second_opinions(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
-    """Add a judge's second opinions to the verifier if the settings name one."""
+def with_second_opinions(
+    settings: Settings, verifier: Verifier
+) -> Iterator[tuple[Verifier, Calls | None]]:
+    """Add a judge's second opinions to the verifier, if the settings name one; and its calls."""
     chosen = settings.judge
     if not chosen.url:
-        yield verifier
+        yield verifier, None
         return
     from pincite.llm.judge import WithSecondOpinion
 
     with judge(settings) as asked:
         examined = examiner(settings, asked)
-        yield WithSecondOpinion(verifier, asked, examined, chosen.every, chosen.at_once)
+        judged = WithSecondOpinion(verifier, asked, examined, chosen.every, chosen.at_once)
+        yield judged, asked.calls
 
 
 def replies_file() -> Path:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.laws import FakeEncoder
 from support.rows import each_row
 
+from pincite.corpora import Corpora
 from pincite.corpus import lexical
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
-from pincite.corpus.protocol import Corpora
 from pincite.durable import WriterLock
 from pincite.types import Document
 

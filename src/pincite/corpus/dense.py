@@ -19,11 +19,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from pincite.corpus.protocol import IndexKind
 from pincite.corpus.store import Keys, Store, damaged
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
@@ -167,8 +168,7 @@ REFINED = 1.5
 # apart: for the farthest 30 % of 100,000, recall@100 is 0.98 at four candidates, 0.80 at two.
 FILTERED = 4
 STAMP = "dense.json"
-Kind = Literal["ivf", "hnsw"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[IndexKind, ...] = get_args(IndexKind)
 KIND = "vector_index"  # key in the store's manifest; IVF if absent
 
 

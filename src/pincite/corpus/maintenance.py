@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.corpus.dense import KIND, DenseIndex, Kind
+from pincite.corpus.dense import KIND, DenseIndex
 from pincite.corpus.generation import (
     COMPACTING,
     POINTER,
@@ -35,7 +35,7 @@ from pincite.corpus.generation import (
     sweep,
 )
 from pincite.corpus.lexical import LexicalIndex
-from pincite.corpus.protocol import Finding
+from pincite.corpus.protocol import Finding, IndexKind
 from pincite.corpus.store import TABLES, Store, connect, share_of_digest, unsound
 from pincite.durable import Tell, WriterLock, n_bytes, silent
 from pincite.errors import CorpusError
@@ -245,7 +245,7 @@ def _repair(folder: Path) -> str:
     return f"Rebuild it: pincite corpus verify {folder} --repair"
 
 
-def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tuple[int, int]:
+def optimize(folder: Path, tell: Tell = silent, index: IndexKind | None = None) -> tuple[int, int]:
     """Compact the corpus and remove leftovers of killed processes; needs no encoder.
 
     Returns its bytes before and after. `index`: the new kind of its vector index; None keeps it.
@@ -277,7 +277,7 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
         return before, n_bytes(folder)
 
 
-def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None:
+def _copy(old: Generation, target: Path, tell: Tell, index: IndexKind | None) -> None:
     n_expected = old.store.n_live_bytes()
     try:
         target.mkdir()
@@ -305,7 +305,7 @@ def rebuild(
     folder: Path,
     encoder: Encoder | None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    index: Kind | None = None,
+    index: IndexKind | None = None,
 ) -> None:
     """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
 

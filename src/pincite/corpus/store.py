@@ -17,13 +17,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pincite.corpus.protocol import After, Contents, ListedDocument, Order, Selection
 from pincite.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
@@ -64,46 +64,6 @@ class Place(NamedTuple):
     @property
     def passage_id(self) -> str:
         return f"{self.doc_id}:{self.span.start}-{self.span.end}"
-
-
-Order: TypeAlias = Literal["added", "title", "date"]  # of a list of documents
-After: TypeAlias = tuple[str, int]  # sort value and key of the last row of a page
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which documents to list; an empty field does not restrict."""
-
-    order: Order = "added"
-    text: str = ""  # substring of the title or the address, ignoring case
-    kind: str = ""
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
-    """A document without its text."""
-
-    key: int
-    sorted_by: str  # with `key`: where the next page starts
-    doc_id: str
-    url: str
-    title: str
-    kind: str
-    published: str | None
-    language: str | None
-    n_passages: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Counts of a corpus's documents, most frequent first, and their date range."""
-
-    kinds: Mapping[str, int]
-    languages: Mapping[str, int]  # "": unknown
-    first: str | None  # earliest and latest date of publication, ISO; None: no known dates
-    last: str | None
-    n_undated: int
 
 
 def content_hash(document: Document) -> str:

@@ -25,8 +25,7 @@ import sqlalchemy as sa
 from pincite.corpora import name_corpora
 from pincite.corpus import engines
 from pincite.corpus.engines import is_corpus
-from pincite.corpus.protocol import Address, Catalogue, Corpus
-from pincite.corpus.store import Contents
+from pincite.corpus.protocol import Address, Catalogue, Contents, Corpus
 from pincite.durable import WriterLock, n_bytes
 from pincite.errors import (
     ConfigError,

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite import errors, runtime
-from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources
 from pincite.judgement.findings import flag_precisions, rank_findings
@@ -46,6 +45,7 @@ from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 if TYPE_CHECKING:
+    from pincite.corpora import Corpora
     from pincite.library.web_pages import WebCandidates
     from pincite.web.sources import FetchStep
 
@@ -230,7 +230,7 @@ class Run:
 
 def _better_sources(
     settings: Settings,
-    stored: Corpora | None,
+    stored: "Corpora | None",
     online: "WebCandidates | None",
     verifier: Verifier,
     exclusions: Exclusions,
