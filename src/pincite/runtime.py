@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pincite.corpus.protocol import Address, Corpus
-from pincite.llm.calls import Calls, Key, Limits, ReplyCache
-from pincite.llm.chat import (
+from pincite.llm.calls import Calls, ReplyCache
+from pincite.llm.chat import ChatClient, key_variable
+from pincite.llm.client import (
     EMBEDDING_LIMITS,
     EMBEDDINGS_KEY_VARIABLE,
     JUDGE_KEY_VARIABLE,
     KEY_VARIABLE,
-    ChatClient,
+    Key,
+    Limits,
     ServedEncoder,
-    key_variable,
 )
 from pincite.llm.templates import Templates
 from pincite.models import weights

@@ -19,7 +19,7 @@ from support.examined import keep_examined
 
 from pincite.cli import cli
 from pincite.llm import judge as judges
-from pincite.llm.calls import Limits
+from pincite.llm.client import Limits
 
 KEY = "sk-of-the-judge"
 N = 6

@@ -23,8 +23,8 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
-from pincite.llm.calls import Limits
 from pincite.llm.chat import ChatClient, Dialect, Streamed, guidance_fields
+from pincite.llm.client import Key, Limits
 from pincite.protocols import Completion, Guidance, Prompt, TokenChoice
 from pincite.settings import ChatSettings
 
@@ -40,7 +40,7 @@ def server() -> Iterator[Server]:
 
 
 def ask(server: Server, limits: Limits = FAST, key: str = KEY) -> Completion | ServerError:
-    (reply,) = ChatClient(server.url, "tiny", key, limits).generate([ASKED])
+    (reply,) = ChatClient(server.url, "tiny", Key(key), limits).generate([ASKED])
     return reply
 
 
@@ -72,7 +72,7 @@ def test_a_good_reply(server: Server) -> None:
 
 def test_the_laws_of_a_generator(server: Server) -> None:
     server.by_prompt = lambda text: good(text[::-1])
-    check_generator(ChatClient(server.url, "tiny", KEY, FAST), [Prompt(t) for t in "abcdef"])
+    check_generator(ChatClient(server.url, "tiny", Key(KEY), FAST), [Prompt(t) for t in "abcdef"])
 
 
 def test_thoughts_are_not_part_of_the_reply(server: Server) -> None:
@@ -124,14 +124,14 @@ def test_a_refusal_says_what_to_do_and_is_not_repeated(
 def test_a_permanent_refusal_stops_the_remaining_requests(server: Server) -> None:
     server.answers = [refusal(401)]
     limits = Limits(at_once=1)
-    replies = ChatClient(server.url, "tiny", "", limits).generate([ASKED] * 5)
+    replies = ChatClient(server.url, "tiny", Key(), limits).generate([ASKED] * 5)
     assert [type(reply) for reply in replies] == [ServerRefused] * 5
     assert len(server.asked) == 1
 
 
 def test_a_refused_prompt_does_not_stop_the_others(server: Server) -> None:
     server.by_prompt = lambda text: refusal(400) if text == "b" else good(text)
-    client = ChatClient(server.url, "tiny", "", FAST)
+    client = ChatClient(server.url, "tiny", Key(), FAST)
     replies = client.generate([Prompt(t) for t in "abc"])
     assert [getattr(reply, "text", "") for reply in replies] == ["a", "", "c"]
 
@@ -142,7 +142,7 @@ def test_rejected_fields_are_omitted(server: Server) -> None:
         return refusal(400, "unsupported", param=wrong[0]) if wrong else good()
 
     server.by_request = picky
-    client = ChatClient(server.url, "tiny", "", FAST)
+    client = ChatClient(server.url, "tiny", Key(), FAST)
     assert [type(reply) for reply in client.generate([ASKED] * 8)] == [Completion] * 8
     assert server.asked[-1]["max_completion_tokens"] == 9
     assert not {"max_tokens", "temperature"} & set(server.asked[-1])
@@ -200,7 +200,7 @@ def test_concurrent_requests_are_limited(server: Server) -> None:
         return Answer(body=good(text).body, pause=0.05)
 
     server.by_prompt = slow
-    client = ChatClient(server.url, "tiny", "", Limits(at_once=2))
+    client = ChatClient(server.url, "tiny", Key(), Limits(at_once=2))
     replies = client.generate([Prompt(str(n)) for n in range(7)])
     assert [getattr(reply, "text", None) for reply in replies] == [str(n) for n in range(7)]
     assert server.most_busy == 2
@@ -238,12 +238,12 @@ def test_invalid_keys_and_models() -> None:
     with pytest.raises(ConfigError, match=r"chat\.model is empty"):
         ChatClient("http://a.example/v1", "")
     with pytest.raises(ConfigError, match="characters that are not valid in a key"):
-        ChatClient("http://a.example/v1", "tiny", "a\nb")
+        ChatClient("http://a.example/v1", "tiny", Key("a\nb"))
 
 
 def test_ctrl_c_ends_all_waiting(server: Server) -> None:
     server.answers = [Answer(body=b"{}", pause=20)]
-    client = ChatClient(server.url, "tiny", "", Limits(seconds=30))
+    client = ChatClient(server.url, "tiny", Key(), Limits(seconds=30))
     began = time.monotonic()
     server.when_asked(1, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
@@ -277,7 +277,7 @@ FOUND = (TokenChoice("B", (("B", -0.2), ("A", -1.7))),)
 
 
 def asked(server: Server, prompt: Prompt, dialect: Dialect = "openai") -> Completion:
-    (reply,) = ChatClient(server.url, "tiny", KEY, FAST, dialect).generate([prompt])
+    (reply,) = ChatClient(server.url, "tiny", Key(KEY), FAST, dialect).generate([prompt])
     assert isinstance(reply, Completion), reply
     return reply
 
@@ -287,12 +287,12 @@ def asked(server: Server, prompt: Prompt, dialect: Dialect = "openai") -> Comple
 )
 def test_a_repetition_penalty_is_sent_if_set(server: Server, dialect: Dialect, name: str) -> None:
     server.answers = [good("B")] * 2
-    client = ChatClient(server.url, "tiny", KEY, FAST, dialect, 1.1)
+    client = ChatClient(server.url, "tiny", Key(KEY), FAST, dialect, 1.1)
     client.generate([Prompt("A or B?")])
     assert server.asked[0][name] == 1.1
     asked(server, Prompt("A or B?"), dialect)
     assert name not in server.asked[1]
-    assert client.fingerprint != ChatClient(server.url, "tiny", KEY, FAST, dialect).fingerprint
+    assert client.fingerprint != ChatClient(server.url, "tiny", Key(KEY), FAST, dialect).fingerprint
 
 
 @pytest.mark.parametrize("layout", [CHAT, OTHERS_ONLY])
@@ -333,7 +333,7 @@ def test_a_reply_that_repeats_the_key(server: Server) -> None:
 
 def test_a_client_is_stopped_from_another_thread(server: Server) -> None:
     server.answers = [Answer(body=b"x" * 300, pieces=300, pause=0.1)]
-    client = ChatClient(server.url, "tiny", KEY, Limits(seconds=60))
+    client = ChatClient(server.url, "tiny", Key(KEY), Limits(seconds=60))
     server.when_asked(2, client.stop)
     replies = client.generate([Prompt("one"), Prompt("two")])
     assert all(isinstance(reply, ServerUnreachable) for reply in replies)
@@ -366,7 +366,7 @@ def streamed(*parts: bytes, **more: Any) -> Answer:
 
 def got(server: Server, limits: Limits = FAST) -> tuple[list[str], Completion | ServerError]:
     """The pieces, and what ended them."""
-    client = ChatClient(server.url, "tiny", KEY, limits)
+    client = ChatClient(server.url, "tiny", Key(KEY), limits)
     *pieces, last = client.stream(Prompt("What is it?"))
     assert not isinstance(last, str)
     assert KEY not in f"{pieces} {last}"
@@ -475,7 +475,7 @@ def test_a_stream_has_one_time_limit(server: Server) -> None:
 
 def test_closing_it_ends_the_request(server: Server) -> None:
     server.answers = [streamed(*[piece("A ")] * 90, pieces=90, pause=0.05)]
-    stream = ChatClient(server.url, "tiny", KEY, FAST).stream(Prompt("What is it?"))
+    stream = ChatClient(server.url, "tiny", Key(KEY), FAST).stream(Prompt("What is it?"))
     assert isinstance(stream, Iterator)
     next(stream)
     stream.close()  # type: ignore[attr-defined]

@@ -55,7 +55,7 @@ def config() -> None:
 @options.config_option
 def show_settings(as_json: bool, config: Path | None) -> None:
     """Print every setting, its value and its origin; for secrets, only whether they are set."""
-    from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
+    from pincite.llm.client import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, schema
     from pincite.wiki import api as wiki
 

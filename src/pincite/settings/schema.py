@@ -35,7 +35,7 @@ import platformdirs
 
 from pincite import durable
 from pincite.errors import ConfigError
-from pincite.llm import chat
+from pincite.llm import client
 
 T = TypeVar("T")
 PREFIX = "PINCITE_"
@@ -45,9 +45,9 @@ _OTHER_VARIABLES = {
     "PINCITE_CACHE",
     "PINCITE_SHARED",
     "PINCITE_WIKI_KEY",
-    chat.EMBEDDINGS_KEY_VARIABLE,
+    client.EMBEDDINGS_KEY_VARIABLE,
 }
-_OTHER_VARIABLES |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
+_OTHER_VARIABLES |= {client.KEY_VARIABLE, client.JUDGE_KEY_VARIABLE}
 SEPARATE = ("server",)  # tables with a separate schema
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
@@ -354,7 +354,7 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
         if variable.startswith(prefix)
         and not variable.startswith(others)
         and variable not in _OTHER_VARIABLES
-        and not variable.startswith(f"{chat.KEY_VARIABLE}_")
+        and not variable.startswith(f"{client.KEY_VARIABLE}_")
     ]
 
 
