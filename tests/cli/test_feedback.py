@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from pincite.cli import cli
 from pincite.documents.archives import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.library.results import read_result
+from pincite.library.feedback import read_result
 
 TRAM = "It rained. The tram runs to the harbour. It is red."
 CHECK: dict[str, Any] = {

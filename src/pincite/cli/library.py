@@ -13,8 +13,16 @@ from pincite.documents.archives import LABELS
 from pincite.errors import InputError
 from pincite.library import exclusions, private_copies, reliability_import
 from pincite.library.exclusions import LABELS as RATINGS
-from pincite.library.feedback import THUMBS, Opinions, Words, claims, file_of, opinion, plain
-from pincite.library.results import read_result
+from pincite.library.feedback import (
+    THUMBS,
+    Opinions,
+    Words,
+    claims,
+    file_of,
+    opinion,
+    plain,
+    read_result,
+)
 from pincite.report.cells import REASONS, n_of, one_line, shortened
 from pincite.settings import Settings
 from pincite.types import Unchecked
