@@ -191,8 +191,7 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
 def name_corpora(corpora: Places) -> dict[str, Place]:
     """Name each corpus: as given, else after its folder, numbered if two have the same name.
 
-    Raises:
-        ConfigError: two have the same name, one is given twice, or there is none.
+    Raises ConfigError: two have the same name, one is given twice, or there is none.
     """
     if isinstance(corpora, Mapping):
         given: list[tuple[str, Place]] = list(corpora.items())

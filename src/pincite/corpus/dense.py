@@ -82,11 +82,7 @@ class AcceptedKeys:
         self._entries: OrderedDict[Filters, _Entry] = OrderedDict()
 
     def of(self, filters: Filters) -> KeySet:
-        """Return the passages of the documents that `filters` accepts; call inside a snapshot.
-
-        Raises:
-            CorpusError: A document's row is damaged.
-        """
+        """Return the accepted passages, inside a snapshot; raises CorpusError for a damaged row."""
         nothing = KeySet(np.zeros(1, dtype=np.uint8), 0, 0.0)
         entry = self._entries.pop(filters, _Entry(0, 0, nothing))
         [[newest]] = self._store.rows("SELECT COALESCE(MAX(key), 0) FROM documents")
@@ -237,11 +233,7 @@ class DenseIndex:
         return is_long or n_dead > stamp.n_vectors // DEAD_SHARE
 
     def build(self, tell: Tell = silent) -> None:
-        """Write an index of all vectors, then name it in the stamp; the old one serves until then.
-
-        Raises:
-            CorpusError: It could not be written.
-        """
+        """Write an index of all vectors, then name it in the stamp; raises CorpusError."""
         import faiss
 
         keys = self._store.keys()

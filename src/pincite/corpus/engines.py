@@ -85,11 +85,7 @@ class EmbeddedCorpus(Corpus):
 
     @classmethod
     def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
-        """Create an empty corpus, open for writing; without an encoder, search is by words only.
-
-        Raises:
-            CorpusError: The folder is a corpus already, or is not empty.
-        """
+        """Create an empty corpus, open for writing; raises CorpusError if there is anything."""
         with usable(folder, "created", CorpusError):
             folder.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(folder)

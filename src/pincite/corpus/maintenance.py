@@ -158,8 +158,7 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
     Holds the writer's lock if the folder is writable, so that nothing changes meanwhile; readers go
     on.
 
-    Raises:
-        CorpusError: It is not a corpus, has an unknown format, or another process is writing it.
+    Raises CorpusError: It is not a corpus, has an unknown format, or another process is writing it.
     """
     if not holds_documents(folder):
         current_name(folder)  # raises with the reason
@@ -313,8 +312,7 @@ def rebuild(
     until the new one is complete, and switch at their next call. `index` is the new kind of the
     vector index; None keeps it.
 
-    Raises:
-        CorpusError: It is not a corpus, its store is damaged, or another process is writing it.
+    Raises CorpusError: It is not a corpus, its store is damaged, or another process is writing it.
     """
     current_name(folder)
     with WriterLock(folder):

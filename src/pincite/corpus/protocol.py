@@ -196,11 +196,7 @@ class Corpus(ABC):
     def dense(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
     ) -> "CorpusRetriever":
-        """Search by meaning, among the same documents as `lexical`.
-
-        Raises:
-            CorpusError: The corpus has no vectors, or was opened without an encoder.
-        """
+        """Search by meaning, as `lexical`; raises CorpusError without vectors or encoder."""
         if not self.has_vectors:
             raise CorpusError(
                 f"{self.address} was made without an encoder and has no vectors to search. "

@@ -132,11 +132,7 @@ def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]
 
 
 def unpacked(data: bytes) -> str:
-    """Decompress a block of text.
-
-    Raises:
-        ValueError: It is damaged (or `zlib.error`).
-    """
+    """Decompress a block of text; raises ValueError or `zlib.error` if it is damaged."""
     unpacking = zlib.decompressobj()
     text = unpacking.decompress(data, _BLOCK_BYTES)
     if not unpacking.eof:
@@ -155,11 +151,7 @@ def unsound(rows: Sequence[tuple[int, bytes]], dim: int) -> list[int]:
 
 
 def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
-    """Return keys and vectors (n_rows, dim).
-
-    Raises:
-        ValueError: A vector has another length.
-    """
+    """Return keys and vectors (n_rows, dim); raises ValueError for one of another length."""
     n_bytes = dim * _VECTOR.itemsize
     for key, data in rows:
         if not isinstance(data, bytes) or len(data) != n_bytes:
@@ -317,11 +309,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, write: bool) -> "Store":
-        """Open an existing store.
-
-        Raises:
-            CorpusError: It is missing, is not an SQLite file, or its header is damaged.
-        """
+        """Open an existing store; raises CorpusError if it is missing or damaged."""
         store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
         try:
             store.manifest()

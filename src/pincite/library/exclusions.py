@@ -315,8 +315,7 @@ def imported_lists() -> list[str]:
 def chosen_list(name: str, language: str) -> StoredList | None:
     """Load the list of this name; without a name, the language's list if there is one.
 
-    Raises:
-        ConfigError: The named list was never imported.
+    Raises ConfigError: The named list was never imported.
     """
     if name == NONE or (not name and language not in imported_lists()):
         return None
@@ -324,12 +323,7 @@ def chosen_list(name: str, language: str) -> StoredList | None:
 
 
 def load_list(name: str) -> StoredList:
-    """Load an imported list.
-
-    Raises:
-        ConfigError: It was never imported.
-        InputError: Its file is damaged.
-    """
+    """Load a list; raises ConfigError if it was never imported, InputError if it is damaged."""
     path = list_file(name)
     try:
         about = json.loads(path.read_text(encoding="utf-8"))

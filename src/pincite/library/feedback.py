@@ -58,8 +58,7 @@ class Result:
 
         `passage`: select an item with a passage; for a sentence or reading, its only one.
 
-        Raises:
-            InputError: There is none, or several; lists them.
+        Raises InputError: There is none, or several; lists them.
         """
         found = [item for item in self.items if item.item_id == item_id]
         if not found or (passage and not found[0].passage):
@@ -76,11 +75,7 @@ class Result:
 
 
 def read_result(path: Path) -> Result:
-    """Read the result in a JSON file.
-
-    Raises:
-        InputError: It cannot be read, or is not a result of `verify`, `check` or `ask`.
-    """
+    """Read the result in a JSON file; raises InputError for any other file."""
     return result_in(codec.content_of(path, MAX_BYTES), str(path))
 
 

@@ -22,13 +22,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from pincite.errors import (
-    BadReply,
-    ConfigError,
-    ServerBusy,
-    ServerRefused,
-    ServerUnreachable,
-)
+from pincite.errors import BadReply, ConfigError, ServerBusy, ServerRefused, ServerUnreachable
 from pincite.protocols import Floats
 from pincite.text.hosts import seconds_to_wait
 
@@ -327,8 +321,7 @@ def _shut(connection: socket.socket) -> None:
 def check_url(url: str, setting: str, variable: str) -> str:
     """Return the address without a trailing slash; `setting` and `variable` are for messages.
 
-    Raises:
-        ConfigError: It is not an http address, or has credentials, a query or a fragment.
+    Raises ConfigError: It is not an http address, or has credentials, a query or a fragment.
     """
     try:
         parts = urlsplit(url)

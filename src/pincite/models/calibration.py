@@ -105,11 +105,7 @@ ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.
 
 
 def calibration_for(folder: Path, n_labels: int) -> Calibration:
-    """Return the calibration next to a model's weights, or the default for uncalibrated networks.
-
-    Raises:
-        MissingModel: the file exists but is not a calibration with these FEATURES.
-    """
+    """Return the calibration next to a model's weights, else a default; raises MissingModel."""
     path = folder / FILE
     if not path.exists():
         return THREE_WAY if n_labels == 3 else ONE_LOGIT

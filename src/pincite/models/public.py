@@ -99,11 +99,7 @@ def of_folder(folder: Path) -> Layout | None:
 
 
 def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
-    """Return SUPPORTED, REFUTED or NEUTRAL for each output of the network in `folder`.
-
-    Raises:
-        MissingModel: its configuration has other labels.
-    """
+    """Return SUPPORTED, REFUTED or NEUTRAL for each output; raises MissingModel for others."""
     if layout.head in ("answer", "first_token") or layout.mislabelled:
         return layout.labels
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -383,11 +379,7 @@ class ChatNetwork:
         self._server, self._layout, self.fingerprint = server, layout, server.fingerprint
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """Return (n_rows, 1) for (claim, document).
-
-        Raises:
-            ServerError: the server fails, or does not return log probabilities.
-        """
+        """Return (n_rows, 1) for (claim, document); raises ServerError."""
         replies = self._server.generate([_prompt(self._layout, *row) for row in rows])
         odds = [_log_odds(self._layout, reply) for reply in replies]
         return np.array(odds, dtype=np.float32).reshape(-1, 1)

@@ -114,11 +114,7 @@ class CrossEncoderVerifier:
         log_odds = self._odds(logits)
         by_rule = [
             contradiction(
-                claim.text,
-                passage.text,
-                passage.about,
-                covered=claim.own,
-                language=claim.language,
+                claim.text, passage.text, passage.about, covered=claim.own, language=claim.language
             )
             for claim, passage in pairs
         ]
@@ -337,10 +333,7 @@ def _unsupported(pair: Pair, odds: Floats) -> tuple[str, ...]:
 
 
 def _evidence(
-    pair: Pair,
-    readout: Readout,
-    contrary: Witness | Span | None,
-    unsupported: tuple[str, ...],
+    pair: Pair, readout: Readout, contrary: Witness | Span | None, unsupported: tuple[str, ...]
 ) -> Evidence:
     """Build the evidence. `contrary`: found by a rule, or the sentences that the network reads."""
     claim, passage = pair

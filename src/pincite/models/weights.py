@@ -51,11 +51,7 @@ def cache_folder() -> Path:
 
 
 def locate(model: str) -> Path:
-    """Return the folder of `model`: a name, a folder, or a hub id that was fetched before.
-
-    Raises:
-        MissingModel: not found; the message lists the places and the command to run.
-    """
+    """Return the folder of `model`: a name, a folder or a fetched hub id; raises MissingModel."""
     places = [PACKAGE / model, Path(model).expanduser(), cache_folder() / model]
     for place in chain(places, _of_packages(model)):
         if (place / "model.onnx").is_file() or is_public(place):
@@ -228,11 +224,7 @@ def _files(model: str) -> set[str]:
 
 
 def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
-    """Read how a sentence encoder's repository says to use it; empty if it is not one.
-
-    Raises:
-        MissingModel: its pooling is not supported by `models.session`.
-    """
+    """Read how to use a sentence encoder; empty if it is none, MissingModel for another pooling."""
     pooling = _read_json(model, "1_Pooling/config.json", present)
     if not pooling:
         return {}
