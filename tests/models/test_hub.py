@@ -88,14 +88,19 @@ def pincite(home: Path, endpoint: str, *arguments: str) -> subprocess.CompletedP
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home)
 
 
+def fetched(home: Path, endpoint: str, model: str) -> Path:
+    done = pincite(home, endpoint, "models", "fetch", model)
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.strip())
+
+
 def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) -> None:
     (tmp_path / "pincite.toml").write_text(f"models.encoder = '{REPOSITORY}'")
     before = pincite(tmp_path, endpoint, "doctor")
     assert before.returncode == 6
     assert f"pincite models fetch {REPOSITORY}" in before.stdout
-    fetched = pincite(tmp_path, endpoint, "models", "fetch", REPOSITORY)
-    assert fetched.returncode == 0, fetched.stderr
-    folder = tmp_path / "cache" / "models" / REPOSITORY
+    folder = fetched(tmp_path, endpoint, REPOSITORY)
+    assert folder == tmp_path / "cache" / "models" / REPOSITORY
     assert (folder / "model.onnx").read_bytes() == Hub.files[REPOSITORY]["onnx/model.onnx"]
     assert "tiny-encoder@" in pincite(tmp_path, endpoint, "doctor").stdout
 
@@ -117,9 +122,7 @@ def test_an_encoder_is_used_as_its_repository_says(
     }
     about = {name: json.dumps(values).encode() for name, values in said.items()}
     Hub.files[repository] = Hub.files[REPOSITORY] | about
-    fetched = pincite(tmp_path, endpoint, "models", "fetch", repository)
-    assert fetched.returncode == 0, fetched.stderr
-    card = json.loads((Path(fetched.stdout.strip()) / "pincite.json").read_text())
+    card = json.loads((fetched(tmp_path, endpoint, repository) / "pincite.json").read_text())
     assert card == {"pooling": pooling.partition("_")[0], "prefix": prefix, "max_tokens": 128}
     added = pincite(
         tmp_path, endpoint, "corpus", "add", "kb", str(tmp_path / "hf"), "--encoder", repository
@@ -154,16 +157,11 @@ def test_a_hub_that_does_not_answer(tmp_path: Path, endpoint: str, reachable: bo
 def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(
     tmp_path: Path, endpoint: str
 ) -> None:
-    for model in (MINICHECK, HHEM):
-        fetched = pincite(tmp_path, endpoint, "models", "fetch", model)
-        assert fetched.returncode == 0, fetched.stderr
-    folder = tmp_path / "cache" / "models" / MINICHECK
-    names = {path.name for path in folder.iterdir() if path.is_file()}
-    assert names == {"config.json", "tokenizer.json", "model.safetensors"}
-    made_of = tmp_path / "cache" / "models" / HHEM / "foundation"
-    assert {path.name for path in made_of.glob("*.*") if path.is_file()} == {
-        "config.json", "tokenizer.json",
-    }  # fmt: skip
+    names = {path.name for path in fetched(tmp_path, endpoint, MINICHECK).iterdir()}
+    assert names - {".cache"} == {"config.json", "tokenizer.json", "model.safetensors"}
+    made_of = fetched(tmp_path, endpoint, HHEM) / "foundation"
+    names = {path.name for path in made_of.glob("*.*") if path.is_file()}
+    assert names == {"config.json", "tokenizer.json"}
     (tmp_path / "pincite.toml").write_text(f"models.verifier = '{MINICHECK}'")
     assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "doctor").stdout
 
@@ -174,8 +172,6 @@ def test_of_a_public_verifier_the_onnx_file_that_was_measured_is_fetched(
     names = ["onnx/model.onnx", "onnx/model_quantized.onnx", "model.safetensors"]
     files = {name: name.encode() for name in names}
     Hub.files["cross-encoder/nli-deberta-v3-base"] = {"config.json": b"{}", **files}
-    fetched = pincite(tmp_path, endpoint, "models", "fetch", "cross-encoder/nli-deberta-v3-base")
-    assert fetched.returncode == 0, fetched.stderr
-    folder = Path(fetched.stdout.strip())
+    folder = fetched(tmp_path, endpoint, "cross-encoder/nli-deberta-v3-base")
     assert {path.name for path in folder.iterdir()} == {"config.json", "model.onnx"}
     assert (folder / "model.onnx").read_bytes() == b"onnx/model.onnx"
