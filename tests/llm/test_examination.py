@@ -46,9 +46,8 @@ def examined(answer: Callable[[Row], str], pool: str = "en") -> tuple[Examinatio
 
 
 def rightly(row: Row) -> str:
-    return {"support": "supported", "refute": "contradicted", "nei": "not_supported"}.get(
-        row.label, "unusable"
-    )
+    said = {"support": "supported", "refute": "contradicted", "nei": "not_supported"}
+    return said.get(row.label, "unusable")
 
 
 @pytest.mark.parametrize("pool", ["en", "other"])
@@ -62,9 +61,7 @@ def test_a_model_that_is_always_right_passes_after_two_dozen_questions(pool: str
 
 @pytest.mark.parametrize("verdict", ["supported", "not_supported", "unusable", "maybe"])
 def test_a_model_that_always_says_the_same_fails_after_a_dozen(verdict: str) -> None:
-    model = Answering(lambda row: verdict)
-    found = examine(Judge(Calls({"": model}), Templates.load("en", "en")))
-    assert isinstance(found, Examination)
+    found, _ = examined(lambda row: verdict)
     assert not found.passed
     assert not found.trust.refuses
     assert sum(found.asked) <= 12

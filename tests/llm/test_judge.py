@@ -40,20 +40,24 @@ class Scripted:
         return [Completion(each) if isinstance(each, str) else each for each in said]
 
 
-def judge(answer: Any, **more: Any) -> tuple[Judge, Scripted]:
+def judge(answer: Any, kept: ReplyCache | None = None, **more: Any) -> tuple[Judge, Scripted]:
     given = "" if callable(answer) else json.dumps(answer)
     model = Scripted(answer if callable(answer) else lambda prompt: given)
-    calls = Calls({"": model}, **{k: more.pop(k) for k in ("budget", "memory", "record")
-                                  if k in more})  # fmt: skip
+    calls = Calls({"": model}, memory=kept, record=kept and kept.record)
     return Judge(calls, Templates.load("en", "en"), **more), model
+
+
+def opinion_of(asks: Judge, claim: Claim = CLAIM, source: Document = SOURCE) -> Opinion:
+    opinion = asks.opinion(claim, [source])
+    assert isinstance(opinion, Opinion)
+    return opinion
 
 
 def test_the_prompt_has_the_claim_in_context_and_the_whole_source() -> None:
     asks, model = judge(GOOD)
-    opinion = asks.opinion(CLAIM, [SOURCE])
-    assert opinion == Opinion(
-        Verdict.SUPPORTED, "scripted@here", ("opened to all in 1911",), (), "It says so.",
-    )  # fmt: skip
+    quotes = ("opened to all in 1911",)
+    expected = Opinion(Verdict.SUPPORTED, "scripted@here", quotes, (), "It says so.")
+    assert opinion_of(asks) == expected
     shown = model.asked[0].user
     for text in (CLAIM.text, "Varde › History", "It is old.", SOURCE.text):
         assert text in shown
@@ -85,8 +89,7 @@ def test_an_unreadable_reply_fails_after_three_attempts(reply: str) -> None:
 )  # fmt: skip
 def test_invalid_fields_of_a_reply_are_ignored(more: dict[str, Any]) -> None:
     asks, _ = judge({"verdict": "not_supported", "quotes": [], "missing": [], "why": "", **more})
-    opinion = asks.opinion(CLAIM, [SOURCE])
-    assert isinstance(opinion, Opinion)
+    opinion = opinion_of(asks)
     assert (opinion.verdict, opinion.quotes, opinion.missing) == (Verdict.NOT_SUPPORTED, (), ())
 
 
@@ -96,22 +99,18 @@ def test_invented_quotes_and_words_are_dropped() -> None:
         "quotes": ["“It is red.”", "It was closed in 1911.", "it"],
         "missing": ["1911", "the mayor", "  "],
     })  # fmt: skip
-    opinion = asks.opinion(CLAIM, [SOURCE])
-    assert isinstance(opinion, Opinion)
-    assert opinion.quotes == ("It is red",)
+    opinion = opinion_of(asks)
+    assert (opinion.quotes, opinion.missing) == (("It is red",), ("1911",))
     assert opinion.n_invented == 2
-    assert opinion.missing == ("1911",)
 
 
-def test_a_contradiction_needs_a_real_quote() -> None:
-    for quotes, verdict in (
-        (["It is red."], Verdict.CONTRADICTED),
-        (["It opened in 1950."], Verdict.NOT_SUPPORTED),
-    ):
-        asks, _ = judge({**GOOD, "quotes": quotes, "verdict": "contradicted"})
-        opinion = asks.opinion(CLAIM, [SOURCE])
-        assert isinstance(opinion, Opinion)
-        assert opinion.verdict is verdict
+@pytest.mark.parametrize(
+    ("quote", "verdict"),
+    [("It is red.", Verdict.CONTRADICTED), ("It opened in 1950.", Verdict.NOT_SUPPORTED)],
+)
+def test_a_contradiction_needs_a_real_quote(quote: str, verdict: Verdict) -> None:
+    asks, _ = judge({**GOOD, "quotes": [quote], "verdict": "contradicted"})
+    assert opinion_of(asks).verdict is verdict
 
 
 @given(st.text(min_size=9, max_size=60), st.text(max_size=40), st.text(max_size=40))
@@ -131,9 +130,7 @@ def test_a_long_source_is_shown_in_passages_in_their_order() -> None:
     parts = [text.find(part) for part in shown.split("\n[…]\n")]
     assert parts == sorted(parts)
     asks, _ = judge(GOOD, source_tokens=600)
-    opinion = asks.opinion(CLAIM, [source])
-    assert isinstance(opinion, Opinion)
-    assert not opinion.whole
+    assert not opinion_of(asks, source=source).whole
 
 
 ORDERS = (
@@ -159,17 +156,15 @@ def test_instructions_in_pages_stay_fenced() -> None:
         page = f"Page {n}. The mill stands by the river. {order} " * (1 + n % 3)
         source = Document(f"https://{n}.example/", order if n % 2 else f"Page {n}", page)
         claim = Claim(f"c{n}", f"Mill {n} burned. {order if n % 5 == 0 else ''}", order[:60])
-        opinion = asks.opinion(claim, [source])
-        assert isinstance(opinion, Opinion)
-        assert opinion.verdict is Verdict.NOT_SUPPORTED, order
+        assert opinion_of(asks, claim, source).verdict is Verdict.NOT_SUPPORTED, order
     assert len(model.asked) == 200
 
 
 def test_replies_are_cached_across_runs(tmp_path: Path) -> None:
     for n_asked in (1, 0):
         kept = ReplyCache(tmp_path / "replies.sqlite")
-        asks, model = judge(GOOD, memory=kept, record=kept.record)
-        assert isinstance(asks.opinion(CLAIM, [SOURCE]), Opinion)
+        asks, model = judge(GOOD, kept)
+        assert opinion_of(asks)
         assert len(model.asked) == n_asked
         assert kept.n_rows() == 1
         kept.close()
