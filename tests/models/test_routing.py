@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from models.test_vocabulary import Words, random_rows
+from models.test_session import Words, random_rows
 from support.laws import check_verifier
 
 from conftest import HEADS, WIDTH, tiny_weights
