@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.library.exclusions import UNLISTED, Entry, ReliabilityList, place_of
+from pincite.library.reliability import UNLISTED, Entry, ReliabilityList, place_of
 from pincite.types import Reliability
 
 R = Reliability

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from support.rows import each_row
 
-from pincite.library.exclusions import WITHOUT_LIST, Entry, Exclusions, ReliabilityList, copied_from
+from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
+from pincite.library.reliability import Entry, ReliabilityList
 from pincite.types import COPY_OF, Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
 
 BEFORE = "The Varde Bridge is a road bridge over the river in the west of the town of Varde."
