@@ -30,7 +30,10 @@ from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Se
 
 if TYPE_CHECKING:
     from pincite.corpora import Corpora
+    from pincite.library.reliability import StoredList
     from pincite.llm.judge import Examiner, Judge
+
+NO_LIST = "none"  # value of the setting that disables reliability lists
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or an open one
 # One corpus, or several: by name, as NAME=ADDRESS, or named after their folders.
@@ -79,6 +82,18 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> RoutedVerifier:
     first = CrossEncoderVerifier(model, threads=models.threads, judged=judged)
     other = weights.multilingual_verifier()
     return RoutedVerifier(first, other, threads=models.threads, judged=judged)
+
+
+def reliability_list(settings: Settings) -> "StoredList | None":
+    """Load the chosen list, or else the language's if there is one; raises ConfigError."""
+    from pincite.library.exclusions import imported_lists
+
+    name = settings.library.reliability
+    if name == NO_LIST or (not name and settings.language not in imported_lists()):
+        return None
+    from pincite.library.reliability import load_list  # most runs have none
+
+    return load_list(name or settings.language)
 
 
 def judgements_file() -> Path:

@@ -8,6 +8,7 @@ suggested.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.durable import data_path
@@ -17,9 +18,7 @@ from pincite.text.hosts import WIKIPEDIA_AND_COPIES, WIKIPEDIA_AND_MIRRORS, is_b
 from pincite.types import COPY_OF, Bar, Claim, Document, Exclusion, Hit, Listing, Reliability
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pincite.library.reliability import ReliabilityList, StoredList
+    from pincite.library.reliability import ReliabilityList
 
 BARRED = frozenset({Reliability.DEPRECATED, Reliability.BLACKLISTED})  # never suggested
 LABELS = {
@@ -31,7 +30,6 @@ LABELS = {
     Reliability.MIXED: "judged differently by topic or time",
     Reliability.UNLISTED: "unlisted",
 }
-NONE = "none"  # value of the setting that disables lists
 # A shorter paragraph may be equal by chance, or because both quote one agency. The value is not
 # fitted: 25 words are about a sentence and a half.
 MIN_WORDS = 25
@@ -143,21 +141,9 @@ def _exclude_copy(url: str, document: Document | None, written: str | None) -> E
 # ── Reliability lists ─────────────────────────────────────────────────────────────────────────────
 
 
-def lists_folder() -> "Path":
+def lists_folder() -> Path:
     return data_path("reliability")
 
 
 def imported_lists() -> list[str]:
     return sorted(path.stem for path in lists_folder().glob("*.json"))
-
-
-def chosen_list(name: str, language: str) -> "StoredList | None":
-    """Load the list of this name; without a name, the language's list if there is one.
-
-    Raises ConfigError: The named list was never imported.
-    """
-    if name == NONE or (not name and language not in imported_lists()):
-        return None
-    from pincite.library.reliability import load_list  # most runs have none
-
-    return load_list(name or language)

@@ -35,10 +35,10 @@ from pincite.errors import (
     PinciteError,
     StaleCorpus,
 )
-from pincite.library.private_copies import AccountCopies
 from pincite.protocols import Encoder
 from pincite_server.database import Database
 from pincite_server.jobs import JobStore
+from pincite_server.private_copies import AccountCopies
 from pincite_server.settings import ServerSettings
 from pincite_server.tables import corpora, new_id, now
 from pincite_server.uploads import Uploads

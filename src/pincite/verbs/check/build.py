@@ -22,7 +22,7 @@ from pincite import codec, durable, runtime
 from pincite.corpora import Corpora, open_corpora
 from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.confirmation import Outcome
-from pincite.library.exclusions import Exclusions, chosen_list
+from pincite.library.exclusions import Exclusions
 from pincite.llm.calls import Calls, Record, completion_of, notes_of
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Completion, Progress, Usage, WebSearch
@@ -232,7 +232,7 @@ def checking(
         interpreter = None
         if calls and chosen.interpretation == "model":
             interpreter = ModelInterpreter(calls, prompts, settings, on_calls)
-        listed = chosen_list(settings.library.reliability, settings.language)
+        listed = runtime.reliability_list(settings)
         web = None
         if online:
             from pincite.library.web_pages import web_candidates, web_pages

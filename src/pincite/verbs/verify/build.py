@@ -15,7 +15,7 @@ from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources
 from pincite.judgement.findings import flag_precisions, rank_findings
 from pincite.library import private_copies
-from pincite.library.exclusions import Exclusions, chosen_list
+from pincite.library.exclusions import Exclusions
 from pincite.llm.calls import notes_of
 from pincite.models.routing import RoutedVerifier
 from pincite.notes import Note, as_written
@@ -299,7 +299,7 @@ def verifying(
             services = stack.enter_context(online.opened(settings.references, settings.web))
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
-        ratings = chosen_list(settings.library.reliability, settings.language)
+        ratings = runtime.reliability_list(settings)
         exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
         copies = CitedCopies(
             None if pages is None else pages.get,
