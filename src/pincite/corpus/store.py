@@ -172,9 +172,30 @@ def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
             yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
 
 
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Raise SQLite's errors as ours."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
+        raise
+    except UnicodeDecodeError as error:
+        why = f"a text in it cannot be decoded: {error}"
+        raise CorpusError(damaged(path, why)) from error
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
+            raise KeyboardInterrupt from error
+        raise CorpusError(
+            f"{path}: {error}. What was committed before stays, and nothing else was written. Is "
+            "the disk full, or the file on a medium that cannot be written or read?"
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise CorpusError(damaged(path, str(error))) from error
+
+
 def connect(uri: str) -> sqlite3.Connection:
     """Open a connection with the store's settings; raises CorpusError."""
-    try:
+    with reported(Path(uri)):
         # Worker threads share one connection; the corpus serialises them.
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         # FULL: a batch takes minutes to encode, so a disk flush to survive a power cut costs
@@ -184,10 +205,6 @@ def connect(uri: str) -> sqlite3.Connection:
         connection.create_function("folded", 1, _folded_bytes, deterministic=True)
         connection.execute("PRAGMA busy_timeout=10000")
         connection.execute(f"PRAGMA journal_size_limit={64 << 20}")
-    except sqlite3.OperationalError as error:
-        raise CorpusError(failed(Path(uri), error)) from error
-    except sqlite3.DatabaseError as error:
-        raise CorpusError(damaged(Path(uri), str(error))) from error
     return connection
 
 
@@ -214,13 +231,6 @@ def mode(path: Path, write: bool) -> str:
     if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
         return "mode=ro"
     return "mode=ro&immutable=1"
-
-
-def failed(path: Path, error: sqlite3.OperationalError) -> str:
-    return (
-        f"{path}: {error}. What was committed before stays, and nothing else was written. Is the "
-        "disk full, or the file on a medium that cannot be written or read?"
-    )
 
 
 TICK_STEPS = 100_000  # SQLite virtual-machine steps between two ticks: some milliseconds
@@ -298,7 +308,7 @@ class Store:
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
         store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
-        with store._reported():
+        with reported(path):
             store._connection.execute("PRAGMA journal_mode=WAL")
             store._connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         counters = {"sequence": "0", "digest": f"{0:032x}"}
@@ -612,7 +622,7 @@ class Store:
     # ── All SQL goes through here, so that SQLite's errors become ours ───────────────────────────
 
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
-        with self._reported():
+        with reported(self.path):
             return selected(self._connection, sql, arguments)
 
     def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
@@ -622,11 +632,11 @@ class Store:
         return rows[0][0]
 
     def _run(self, sql: str, arguments: Sequence[object] = ()) -> sqlite3.Cursor:
-        with self._reported():
+        with reported(self.path):
             return self._connection.execute(sql, arguments)
 
     def _run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        with self._reported():
+        with reported(self.path):
             self._connection.executemany(sql, rows)
 
     def scan(
@@ -655,22 +665,6 @@ class Store:
     def _roll_back(self) -> None:
         if self._connection.in_transaction:  # a full disk or a damaged file has ended it already
             self._run("ROLLBACK")
-
-    @contextmanager
-    def _reported(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
-            raise
-        except UnicodeDecodeError as error:
-            why = f"a text in it cannot be decoded: {error}"
-            raise CorpusError(damaged(self.path, why)) from error
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
-                raise KeyboardInterrupt from error
-            raise CorpusError(failed(self.path, error)) from error
-        except sqlite3.DatabaseError as error:
-            raise CorpusError(damaged(self.path, str(error))) from error
 
     @contextmanager
     def _readable(self, what: str) -> Iterator[None]:
