@@ -64,11 +64,7 @@ def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
         try:
             yield from check(store, tell)
         except CorpusError as error:  # too damaged for this check; others may work
-            yield _damage(store.path, _corpus_of(store), str(error))
-
-
-def _corpus_of(store: Store) -> Path:
-    return store.path.parent.parent
+            yield _damage(store.path, store.corpus, str(error))
 
 
 def _damage(file: Path, folder: Path, problem: str) -> Finding:
@@ -82,7 +78,7 @@ def _schema(store: Store, tell: Tell) -> Iterator[Finding]:
         fresh.executescript(TABLES)
         ours = set(fresh.execute(sql))
     for kind, name, *_ in sorted(set(store.rows(sql)) - ours)[:NAMED]:
-        yield _damage(store.path, _corpus_of(store), f"it has a foreign {kind}, {name!r}")
+        yield _damage(store.path, store.corpus, f"it has a foreign {kind}, {name!r}")
 
 
 def _pages(store: Store, tell: Tell) -> Iterator[Finding]:
@@ -91,7 +87,7 @@ def _pages(store: Store, tell: Tell) -> Iterator[Finding]:
     problems = [problem for problem in found if problem != "ok"]
     for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
         problems.append(f"row {row} of {table} refers to one of {parent} that does not exist")
-    yield from (_damage(store.path, _corpus_of(store), problem) for problem in problems)
+    yield from (_damage(store.path, store.corpus, problem) for problem in problems)
 
 
 def _documents(store: Store, tell: Tell) -> Iterator[Finding]:
@@ -102,7 +98,7 @@ def _documents(store: Store, tell: Tell) -> Iterator[Finding]:
                 tell("checking documents", n_done, n_all)
             n_done += 1
             if problem := _problem_of(store, key, url):
-                remedy = ADD_AGAIN.format(_corpus_of(store), url)
+                remedy = ADD_AGAIN.format(store.corpus, url)
                 yield Finding("document", str(url), problem, remedy)
 
 
@@ -127,7 +123,7 @@ def _problem_of(store: Store, key: int, url: str) -> str:
 
 def _counters(store: Store, tell: Tell) -> Iterator[Finding]:
     def wrong(problem: str) -> Finding:
-        return Finding("store", str(store.path), problem, WRITE_AGAIN.format(_corpus_of(store)))
+        return Finding("store", str(store.path), problem, WRITE_AGAIN.format(store.corpus))
 
     ids = (i for rows in store.scan("SELECT key, doc_id FROM documents") for _, i in rows)
     digest = f"{sum(map(share_of_digest, ids)) % 2**128:032x}"
@@ -147,7 +143,7 @@ def _counters(store: Store, tell: Tell) -> Iterator[Finding]:
 
 def _vectors(store: Store, tell: Tell) -> Iterator[Finding]:
     def wrong(key: int, problem: str) -> Finding:
-        remedy = ENCODE_AGAIN.format(_corpus_of(store))
+        remedy = ENCODE_AGAIN.format(store.corpus)
         return Finding("vector", f"passage {key}", problem, remedy)
 
     dim, n_all, n_done = int(store.manifest()["dim"]), store.n_passages(), 0

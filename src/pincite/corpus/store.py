@@ -299,7 +299,7 @@ class Store:
     """One open SQLite file. Methods that write must be called inside `batch()`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
+        self.path, self.corpus = path, path.parent.parent  # its file, and the corpus folder
         self._connection = connection
 
     @classmethod

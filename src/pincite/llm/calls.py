@@ -342,11 +342,9 @@ def _tokens_in(piece: str) -> int:
 
 def notes_of(calls: Iterable[Calls]) -> tuple[Note, ...]:
     """Notes for a report: the judge's examination, and opinions missing for a reason of the run."""
-    return tuple(
-        note
-        for each in calls
-        for note in (
-            *each.notes,
-            *(Note("no_second_opinions", {"n": n, "why": w}) for w, n in each.unanswered.items()),
-        )
-    )
+    notes = list[Note]()
+    for each in calls:
+        notes += each.notes
+        for why, n in each.unanswered.items():
+            notes.append(Note("no_second_opinions", {"n": n, "why": why}))
+    return tuple(notes)

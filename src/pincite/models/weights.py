@@ -192,9 +192,14 @@ def fetch(model: str) -> Path:
         ) from error
 
 
-def _download(model: str) -> Path:
+def _file(model: str, name: str, folder: Path | None = None) -> Path:
+    """Download a file of a repository into the hub's cache, or into `folder`."""
     from huggingface_hub import hf_hub_download
 
+    return Path(hf_hub_download(model, name, local_dir=folder))
+
+
+def _download(model: str) -> Path:
     from pincite.models import public
 
     target = cache_folder() / model
@@ -210,7 +215,7 @@ def _download(model: str) -> Path:
     if card := _encoder_card(model, present):
         _write(target / "pincite.json", json.dumps(card).encode())
     for name in [*about, network]:  # the network last: `locate` looks for it
-        content = Path(hf_hub_download(model, name)).read_bytes()
+        content = _file(model, name).read_bytes()
         _write(target / ("model.onnx" if name == network else name), content)
     return target
 
@@ -245,17 +250,13 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
 
 
 def _read_json(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
-    from huggingface_hub import hf_hub_download
-
     if name not in present:
         return {}
-    found = json.loads(Path(hf_hub_download(model, name)).read_text(encoding="utf-8"))
+    found = json.loads(_file(model, name).read_text(encoding="utf-8"))
     return found if isinstance(found, dict) else {}
 
 
 def _downloaded_safetensors(model: str, layout: "Layout", present: Collection[str]) -> Path:
-    from huggingface_hub import hf_hub_download
-
     from pincite.models import public
 
     target = cache_folder() / model
@@ -268,9 +269,9 @@ def _downloaded_safetensors(model: str, layout: "Layout", present: Collection[st
     wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]
     if layout.foundation:
         for name in sorted({*_ABOUT} & _files(layout.foundation)):
-            hf_hub_download(layout.foundation, name, local_dir=target / public.FOUNDATION)
+            _file(layout.foundation, name, target / public.FOUNDATION)
     for name in wanted:  # the weights last: `locate` looks for them
-        hf_hub_download(model, name, local_dir=target)
+        _file(model, name, target)
     return target
 
 
