@@ -55,7 +55,7 @@ class Scripted:
 def judge(answer: Any, kept: ReplyCache | None = None, **more: Any) -> tuple[Judge, Scripted]:
     given = "" if callable(answer) else json.dumps(answer)
     model = Scripted(answer if callable(answer) else lambda prompt: given)
-    calls = Calls({"": model}, memory=kept, record=kept and kept.record)
+    calls = Calls({"": model}, memory=kept, record=kept.record if kept else None)
     return Judge(calls, Templates.load("en", "en"), **more), model
 
 
