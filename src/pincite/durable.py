@@ -91,11 +91,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def without_interrupt() -> Iterator[None]:
-    """Delay Ctrl-C, which only the main thread receives, until the body is done.
-
-    Raises:
-        KeyboardInterrupt: At the end, if Ctrl-C was pressed.
-    """
+    """Delay Ctrl-C, which only the main thread receives, until the body is done."""
     in_main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)
     if not in_main or before is not signal.default_int_handler:  # ignored, as for background jobs

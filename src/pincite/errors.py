@@ -1,4 +1,4 @@
-"""The error tree, of which callers catch as much or as little as they want; and failure isolation.
+"""The error tree, of which callers catch as much or as little as they want.
 
     PinciteError
     ├─ ConfigError, InputError, MissingModel, MissingExtra (also an ImportError)
@@ -9,8 +9,9 @@
 A source that cannot be checked is *not* an error but a result, `pincite.types.Unchecked`.
 Every message says what happened, what was expected and what to do.
 
-A bug in this program is not a finding about a source: `each` and its like log the traceback and
-return a result that names the kind of error. Expected errors pass through, and so does Ctrl-C.
+A bug in this program is not a finding about a source, and costs only the item that met it: `each`
+and `attempted` log the traceback and return a result that names the kind of error. Expected errors
+pass through, and so does Ctrl-C.
 """
 
 import json
@@ -19,25 +20,11 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from pincite.notes import Note
-from pincite.types import (
-    CitationResult,
-    Claim,
-    Evidence,
-    Failed,
-    Finding,
-    Label,
-    Passage,
-    Reason,
-    Unchecked,
-    Uncited,
-)
+from pincite.types import Failed, Reason
 
 
 class PinciteError(Exception):
@@ -217,16 +204,12 @@ class NotAsked(ServerError):
     """The request was not sent: the user's budget is spent, or the run was stopped."""
 
 
-# ── Failure isolation ─────────────────────────────────────────────────────────────────────────────
+# ── Bugs ──────────────────────────────────────────────────────────────────────────────────────────
 
 S = TypeVar("S")
 T = TypeVar("T")
 LOG = logging.getLogger("pincite")
 EXPECTED = (PinciteError, ImportError)
-# Log-odds of support of such a pair, a probability of 0.00005: below every judged pair.
-NO_SUPPORT = -9.9
-
-Pair = tuple[Claim, Passage]
 
 
 def each(
@@ -253,41 +236,3 @@ def attempted(make: Callable[[], T], failed: Callable[[Failed], T]) -> T:
 def logged(error: Exception) -> Failed:
     LOG.error("One item could not be processed; the others were.", exc_info=error)
     return Failed("internal", type(error).__name__)
-
-
-def verified(
-    verify: Callable[[Sequence[Pair]], Sequence[Evidence]], pairs: Sequence[Pair]
-) -> list[Evidence]:
-    """Judge each pair; see `failure` for those that could not be judged."""
-    return each(verify, pairs, lambda pair, why: not_judged(pair[1], why))
-
-
-def unchecked(url: str, why: Failed) -> Unchecked:
-    return Unchecked(url, Reason.INTERNAL_ERROR, why.detail)
-
-
-def bare(claim: Claim, why: Failed) -> Finding:
-    results = tuple(
-        CitationResult(each, unchecked(each.url or "", why), Label.UNCHECKED)
-        for each in claim.citations
-    )
-    return Finding(claim, results, None, Label.UNCHECKED, None, (), failed=why)
-
-
-def shown(render: Callable[[Finding], T], finding: Finding) -> T:
-    """Render a finding; if that raises, render the claim without a verdict."""
-    return attempted(lambda: render(finding), lambda why: render(bare(finding.claim, why)))
-
-
-def shown_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
-    """Render an uncited sentence; if that raises, render it without its sources."""
-    bare = partial(replace, uncited, suggestions=(), excluded=(), reasons_coded=())
-    return attempted(lambda: render(uncited), lambda why: render(bare(failed=why)))
-
-
-def not_judged(passage: Passage, why: Failed) -> Evidence:
-    return Evidence(passage, 0.0, 0.0, 1.0, NO_SUPPORT, failed=why)
-
-
-def notes_of(why: Failed) -> tuple[Note, ...]:
-    return (Note("not_judged", {"error": why.detail}),)

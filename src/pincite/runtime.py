@@ -6,28 +6,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pincite.corpus.protocol import Address, Corpora, Corpus
-from pincite.llm.calls import Calls, Key, Limits, ReplyCache
-from pincite.llm.chat import (
+from pincite.corpus.protocol import Address, Corpus
+from pincite.llm.calls import Calls, ReplyCache
+from pincite.llm.chat import ChatClient, key_variable
+from pincite.llm.client import (
     EMBEDDING_LIMITS,
     EMBEDDINGS_KEY_VARIABLE,
     JUDGE_KEY_VARIABLE,
     KEY_VARIABLE,
-    ChatClient,
+    Key,
+    Limits,
     ServedEncoder,
-    key_variable,
 )
 from pincite.llm.templates import Templates
 from pincite.models import weights
-from pincite.models.public import ChatNetwork
+from pincite.models.calibration import ONE_LOGIT
+from pincite.models.routing import RoutedVerifier
 from pincite.models.session import OnnxEncoder
-from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
+from pincite.models.verifier import CrossEncoderVerifier, LoadedNetwork
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.fusion import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
 if TYPE_CHECKING:
+    from pincite.corpora import Corpora
+    from pincite.library.reliability import StoredList
     from pincite.llm.judge import Examiner, Judge
+
+NO_LIST = "none"  # value of the setting that disables reliability lists
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or an open one
 # One corpus, or several: by name, as NAME=ADDRESS, or named after their folders.
@@ -50,7 +56,7 @@ def served_encoder(how: EmbeddingsSettings, served: weights.Served) -> ServedEnc
 
 
 def search(
-    settings: Settings, corpora: Corpora, hosts: Sequence[str], *, by_meaning: bool = True
+    settings: Settings, corpora: "Corpora", hosts: Sequence[str], *, by_meaning: bool = True
 ) -> Fused:
     """Build the search by words and meaning, with a run's weights, filters and excluded `hosts`."""
     chosen, how = (hosts, settings.filters.chosen), settings.retrieval
@@ -64,15 +70,30 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> RoutedVerifier:
     `keep`: cache judged pairs in `judgements_file()`.
     """
     judged = judgements_file() if keep else None
-    model: Path | ChatNetwork
+    model: Path | LoadedNetwork
     if served := weights.served(models.verifier):
+        from pincite.models.public import ChatNetwork
+
         client = ChatClient(served.url, served.model, Key.read(KEY_VARIABLE))
-        model = ChatNetwork(client, served.model)
+        network = ChatNetwork(client, served.model)
+        model = LoadedNetwork(network.fingerprint, network, ONE_LOGIT, frozenset({"en"}))
     else:
         model = weights.locate(models.verifier)
     first = CrossEncoderVerifier(model, threads=models.threads, judged=judged)
     other = weights.multilingual_verifier()
     return RoutedVerifier(first, other, threads=models.threads, judged=judged)
+
+
+def reliability_list(settings: Settings) -> "StoredList | None":
+    """Load the chosen list, or else the language's if there is one; raises ConfigError."""
+    from pincite.library.exclusions import imported_lists
+
+    name = settings.library.reliability
+    if name == NO_LIST or (not name and settings.language not in imported_lists()):
+        return None
+    from pincite.library.reliability import load_list  # most runs have none
+
+    return load_list(name or settings.language)
 
 
 def judgements_file() -> Path:
@@ -125,17 +146,20 @@ def examiner(settings: Settings, asked: "Judge") -> "Examiner":
 
 
 @contextmanager
-def with_second_opinions(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
-    """Add a judge's second opinions to the verifier if the settings name one."""
+def with_second_opinions(
+    settings: Settings, verifier: Verifier
+) -> Iterator[tuple[Verifier, Calls | None]]:
+    """Add a judge's second opinions to the verifier, if the settings name one; and its calls."""
     chosen = settings.judge
     if not chosen.url:
-        yield verifier
+        yield verifier, None
         return
     from pincite.llm.judge import WithSecondOpinion
 
     with judge(settings) as asked:
         examined = examiner(settings, asked)
-        yield WithSecondOpinion(verifier, asked, examined, chosen.every, chosen.at_once)
+        judged = WithSecondOpinion(verifier, asked, examined, chosen.every, chosen.at_once)
+        yield judged, asked.calls
 
 
 def replies_file() -> Path:

@@ -12,8 +12,9 @@ from support.rows import each_row
 
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import MEDIUM, STRONG, Outcome, Weight, degree, from_answers
-from pincite.llm.calls import ATTEMPTS, Budget, Calls, Limits
+from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient, guidance_for
+from pincite.llm.client import Key, Limits
 from pincite.llm.templates import Templates
 from pincite.settings import ChatSettings, CheckSettings, Settings
 from pincite.types import (
@@ -69,7 +70,7 @@ def calls_to(
     server: Server, budget: Budget | None = None, models: Mapping[str, str] = NO_MODELS
 ) -> Calls:
     named = {"": "tiny", **models}
-    clients = {step: ChatClient(server.url, name, KEY, FAST) for step, name in named.items()}
+    clients = {step: ChatClient(server.url, name, Key(KEY), FAST) for step, name in named.items()}
     return Calls(clients, budget)
 
 

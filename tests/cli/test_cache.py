@@ -8,7 +8,7 @@ from cli.test_cli import run
 from web.test_fetch import filled
 
 from pincite.documents import read
-from pincite.models.verifier import LogitCache
+from pincite.models.session import LogitCache
 from pincite.protocols import Floats
 
 

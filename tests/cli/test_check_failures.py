@@ -19,7 +19,7 @@ from models.chat_server import Answer, Server, good
 from support.check_values import readings
 
 from pincite import runtime
-from pincite.llm.calls import Limits
+from pincite.llm.client import Limits
 
 ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
 

@@ -13,7 +13,7 @@ from support.rows import text_of
 
 from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.library.results import read_result
+from pincite.library.feedback import read_result
 
 TRAM = "It rained. The tram runs to the harbour. It is red."
 CHECK = text_of("cli/feedback/check.json")

@@ -17,7 +17,7 @@ from support.check_values import readings
 from support.examined import keep_examined
 
 from pincite.llm import judge as judges
-from pincite.llm.calls import Limits
+from pincite.llm.client import Limits
 
 KEY = "sk-of-the-judge"
 N = 6

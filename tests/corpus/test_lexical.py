@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from support.laws import FakeEncoder
 from support.rows import each_row
 
+from pincite.corpora import Corpora
 from pincite.corpus import lexical
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.maintenance import verify
-from pincite.corpus.protocol import Corpora
 from pincite.durable import WriterLock
 from pincite.types import Document
 
@@ -49,6 +49,12 @@ def texts() -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        yield corpus
+
+
 def add(
     corpus: EmbeddedCorpus, texts: dict[str, str], titles: dict[str, str] | None = None
 ) -> None:
@@ -59,13 +65,12 @@ def add(
 @pytest.mark.parametrize(
     "query", ["ape", "jay cat", "ape ape ape jay ibex ibex", "hen hen fox eel"]
 )
-def test_scores_equal_lucenes(tmp_path: Path, texts: dict[str, str], query: str) -> None:
+def test_scores_equal_lucenes(corpus: EmbeddedCorpus, texts: dict[str, str], query: str) -> None:
     expected = lucene(texts, query)
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        halves = list(texts.items())
-        for part in (halves[:20], halves[20:23], halves[23:]):  # several segments, one statistic
-            add(corpus, dict(part))
-        hits = corpus.lexical().retrieve([query], 100)[0]
+    halves = list(texts.items())
+    for part in (halves[:20], halves[20:23], halves[23:]):  # several segments, one statistic
+        add(corpus, dict(part))
+    hits = corpus.lexical().retrieve([query], 100)[0]
     scores = {hit.passage.url[2:]: hit.score for hit in hits}
     assert scores.keys() == expected.keys()
     for name, score in scores.items():
@@ -76,34 +81,31 @@ def test_scores_equal_lucenes(tmp_path: Path, texts: dict[str, str], query: str)
     ]
 
 
-def test_words_are_folded_and_cut(tmp_path: Path) -> None:
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, {"a": "Zürich's RUNNERS run, in 1999!", "b": "x" * 101 + " Αθήνα 北京"})
-        search = corpus.lexical()
-        found = search.retrieve(["zurich", "running", "(1999)", "ΑΘΉΝΑ", "北京", "x" * 101], 5)
+def test_words_are_folded_and_cut(corpus: EmbeddedCorpus) -> None:
+    add(corpus, {"a": "Zürich's RUNNERS run, in 1999!", "b": "x" * 101 + " Αθήνα 北京"})
+    search = corpus.lexical()
+    found = search.retrieve(["zurich", "running", "(1999)", "ΑΘΉΝΑ", "北京", "x" * 101], 5)
     assert [[h.passage.title for h in hits] for hits in found] == [*[["a"]] * 3, ["b"], ["b"], []]
 
 
-def test_queries_need_no_escaping(tmp_path: Path) -> None:
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, {"a": "AND or not"})
-        odd = ['title:"and', "AND", "+-&&||!(){}[]^~*?:\\/", "\ud800 or", "\0", ""]
-        found = corpus.lexical().retrieve(odd, 5)
+def test_queries_need_no_escaping(corpus: EmbeddedCorpus) -> None:
+    add(corpus, {"a": "AND or not"})
+    odd = ['title:"and', "AND", "+-&&||!(){}[]^~*?:\\/", "\ud800 or", "\0", ""]
+    found = corpus.lexical().retrieve(odd, 5)
     assert [len(hits) for hits in found] == [1, 1, 0, 1, 0, 0]
 
 
 def test_titles_count_when_they_are_given_weight(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: EmbeddedCorpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, {"a": "some words", "b": "other words"}, {"a": "Rome", "b": "Athens words"})
-        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.0)
-        assert corpus.lexical().retrieve(["rome"], 5) == [[]]
-        [a, b] = corpus.lexical().retrieve(["words"], 5)[0]
-        assert a.score == b.score
-        monkeypatch.undo()
-        assert [h.passage.url for h in corpus.lexical().retrieve(["rome"], 5)[0]] == ["u:a"]
-        assert [h.passage.url for h in corpus.lexical().retrieve(["words"], 5)[0]] == ["u:b", "u:a"]
+    add(corpus, {"a": "some words", "b": "other words"}, {"a": "Rome", "b": "Athens words"})
+    monkeypatch.setattr(lexical, "TITLE_BOOST", 0.0)
+    assert corpus.lexical().retrieve(["rome"], 5) == [[]]
+    [a, b] = corpus.lexical().retrieve(["words"], 5)[0]
+    assert a.score == b.score
+    monkeypatch.undo()
+    assert [h.passage.url for h in corpus.lexical().retrieve(["rome"], 5)[0]] == ["u:a"]
+    assert [h.passage.url for h in corpus.lexical().retrieve(["words"], 5)[0]] == ["u:b", "u:a"]
 
 
 def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,33 +119,31 @@ def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert after != before
 
 
-def test_a_word_counts_by_its_weight(tmp_path: Path) -> None:
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, {"a": "ape ibex", "b": "bear ibex"})
-        words = corpus.lexical()
+def test_a_word_counts_by_its_weight(corpus: EmbeddedCorpus) -> None:
+    add(corpus, {"a": "ape ibex", "b": "bear ibex"})
+    words = corpus.lexical()
 
-        def found(*parts: tuple[str, float]) -> dict[str, float]:
-            (hits,) = words.retrieve([parts], 10)
-            return {hit.passage.url[2:]: hit.score for hit in hits}
+    def found(*parts: tuple[str, float]) -> dict[str, float]:
+        (hits,) = words.retrieve([parts], 10)
+        return {hit.passage.url[2:]: hit.score for hit in hits}
 
-        alone = found(("ape", 1.0))["a"]
-        half = pytest.approx(alone / 2, abs=1e-3)
-        assert found(("ape", 1.0), ("bear", 0.5)) == {"a": alone, "b": half}
-        assert found(("ape", 0.5), ("ape", 0.5)) == {"a": alone}
-        assert found(("ape", 0.0), ("", 1.0)) == {}
-        assert words.retrieve(["ape bear bear"], 10) == words.retrieve(
-            [(("bear", 2.0), ("ape", 1.0))], 10
-        )
+    alone = found(("ape", 1.0))["a"]
+    half = pytest.approx(alone / 2, abs=1e-3)
+    assert found(("ape", 1.0), ("bear", 0.5)) == {"a": alone, "b": half}
+    assert found(("ape", 0.5), ("ape", 0.5)) == {"a": alone}
+    assert found(("ape", 0.0), ("", 1.0)) == {}
+    assert words.retrieve(["ape bear bear"], 10) == words.retrieve(
+        [(("bear", 2.0), ("ape", 1.0))], 10
+    )
 
 
 @pytest.fixture
-def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedCorpus]:
+def large(corpus: EmbeddedCorpus, monkeypatch: pytest.MonkeyPatch) -> EmbeddedCorpus:
     """A corpus in which "the" stands in all but one passage, and counts as common."""
     places = "mill bridge inn end quay lane moor fen ford".split()
     monkeypatch.setattr(lexical, "LARGE", 5)
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, {f"{i}": f"the {place}" for i, place in enumerate(places)} | {"x": "wood"})
-        yield corpus
+    add(corpus, {f"{i}": f"the {place}" for i, place in enumerate(places)} | {"x": "wood"})
+    return corpus
 
 
 def found(corpus: EmbeddedCorpus, query: str, k: int) -> list[tuple[str, float]]:
@@ -167,11 +167,10 @@ def test_common_words_count_where_the_others_bring_too_few(large: EmbeddedCorpus
 
 
 @each_row("corpus/lexical/case_is_folded_as_unicode_does")
-def test_case_is_folded_as_unicode_does(tmp_path: Path, written: str, asked: str) -> None:
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, {"a": f"Old {written} here.", "b": "Another place."})
-        search = corpus.lexical()
-        found = search.retrieve([asked, written], 5)
+def test_case_is_folded_as_unicode_does(corpus: EmbeddedCorpus, written: str, asked: str) -> None:
+    add(corpus, {"a": f"Old {written} here.", "b": "Another place."})
+    search = corpus.lexical()
+    found = search.retrieve([asked, written], 5)
     assert [[hit.passage.title for hit in hits] for hits in found] == [["a"], ["a"]]
 
 
@@ -226,22 +225,22 @@ LANGUAGES = {
 
 
 @each_row("corpus/lexical/a_query_in_any_language_finds_its_passage")
-def test_a_query_in_any_language_finds_its_passage(tmp_path: Path, query: str, first: str) -> None:
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, LANGUAGES)
-        hits = corpus.lexical().retrieve([query], 9)[0]
+def test_a_query_in_any_language_finds_its_passage(
+    corpus: EmbeddedCorpus, query: str, first: str
+) -> None:
+    add(corpus, LANGUAGES)
+    hits = corpus.lexical().retrieve([query], 9)[0]
     assert hits[0].passage.title == first
     assert hits[0].passage.language == first
 
 
-def test_common_words_of_another_language_are_not_rare(tmp_path: Path) -> None:
+def test_common_words_of_another_language_are_not_rare(corpus: EmbeddedCorpus) -> None:
     english = {f"e{n}": f"It is a table in the town of Varde{n}, on a road." for n in range(20)}
     french = "La table est dans une ville et on a de la place, in situ, pour un port."
-    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
-        add(corpus, english)
-        [alone] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 1)
-        add(corpus, {"fr": french})
-        [mixed] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 30)
+    add(corpus, english)
+    [alone] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 1)
+    add(corpus, {"fr": french})
+    [mixed] = corpus.lexical().retrieve(["It is a table in Varde3 on a road"], 30)
     assert mixed[0].passage == alone[0].passage
     assert mixed[-1].passage.title == "fr"
 

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.corpus.store import BLOCK_CHARACTERS, Order, Selection, Store, content_hash
+from pincite.corpus.protocol import Order, Selection
+from pincite.corpus.store import BLOCK_CHARACTERS, Store, content_hash
 from pincite.types import Document, Span
 
 

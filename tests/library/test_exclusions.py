@@ -6,15 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.library.exclusions import (
-    UNLISTED,
-    WITHOUT_LIST,
-    Entry,
-    Exclusions,
-    ReliabilityList,
-    copied_from,
-    place_of,
-)
+from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
+from pincite.library.reliability import UNLISTED, Entry, ReliabilityList, place_of
 from pincite.types import COPY_OF, Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
 
 BEFORE = "The Varde Bridge is a road bridge over the river in the west of the town of Varde."

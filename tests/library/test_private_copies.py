@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from documents.builders import locked_pdf, paragraph_lines, pdf
 from support.articles import parse_article
+from support.found import document as found_document
+from support.found import refusal
 from support.rows import each_row
 from verify.test_verify import WordVerifier
 
@@ -125,17 +127,14 @@ def test_only_the_owner_reads(tmp_path: Path) -> None:
 
 def test_names_are_never_paths(tmp_path: Path) -> None:
     store = OwnCopies(tmp_path / "own")
-    for number, name in enumerate(
-        ("../../etc/passwd", "/etc/passwd", "a\0b", "\x1b[2J", "ü" * 300)
-    ):
+    odd = ("../../etc/passwd", "/etc/passwd", "a\0b", "\x1b[2J", "ü" * 300)
+    for number, name in enumerate(odd):
         data = str(number).encode()
         kept = store.attach(copy(data, f"k{number}", name=name), data)
         assert store.read(kept) == data
         assert store.all()[-1].name == name
-    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} == {
-        INDEX,
-        *(kept.sha256 for kept in store.all()),
-    }
+    stored = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert stored == {INDEX, *(kept.sha256 for kept in store.all())}
 
 
 def test_damage_and_links_are_not_read(tmp_path: Path) -> None:
@@ -246,17 +245,15 @@ def attached(folder: Path, ref: str, data: bytes, pages: str = "", name: str = "
     return kept.copy
 
 
-def held(folder: Path, **known: str) -> Document | Unchecked | None:
-    return OwnSources(OwnCopies(folder / "own"))(citation(**known))
+def held(folder: Path, **known: str) -> Document:
+    return found_document(OwnSources(OwnCopies(folder / "own"))(citation(**known)))
 
 
 def found(
     folder: Path, cited: Citation, text: str = "The bridge opened in 1911."
 ) -> CitationResult:
-    def nothing(url: str) -> Document | Unchecked:
-        return Unchecked(url, Reason.DEAD, "HTTP 404")
-
-    pipeline = VerifyPipeline(WordVerifier(), copies(folder, nothing), threshold=0.55)
+    dead = copies(folder, lambda url: Unchecked(url, Reason.DEAD, "HTTP 404"))
+    pipeline = VerifyPipeline(WordVerifier(), dead, threshold=0.55)
     return pipeline.finding(Claim("c", text, citations=(cited,))).citations[0]
 
 
@@ -280,10 +277,9 @@ def test_a_source_is_known_by_any_of_its_names(
     tmp_path: Path, ref: str, known: dict[str, str]
 ) -> None:
     kept = attached(tmp_path, ref, book())
-    document = held(tmp_path, **known)
-    assert isinstance(document, Document)
-    assert document.url == f"own:{kept.sha256}"
-    assert held(tmp_path, url="https://other.example/", doi="10.1000/abcd", isbn="1") is None
+    assert held(tmp_path, **known).url == f"own:{kept.sha256}"
+    other = citation(url="https://other.example/", doi="10.1000/abcd", isbn="1")
+    assert OwnSources(OwnCopies(tmp_path / "own"))(other) is None
 
 
 MISTYPED = ["978-0-306-40615-8", "ISBN 12", "0306406153"]
@@ -334,8 +330,7 @@ def test_refusals_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("large.txt", b"word " * 500, Reason.TOO_LARGE),
     ):
         (tmp_path / name).write_bytes(data)
-        refused = attach(store, source, tmp_path / name)
-        assert isinstance(refused, Unchecked), name
+        refused = refusal(attach(store, source, tmp_path / name))
         assert refused.reason is reason
         assert str(tmp_path) not in refused.detail
     assert store.all() == []
@@ -371,9 +366,8 @@ def test_pages_of_an_excerpt(tmp_path: Path) -> None:
     wrong = found(tmp_path, citation(isbn=ISBN, pages="123"))
     assert (wrong.label, wrong.place and wrong.place.elsewhere) == (Label.SUPPORTED, True)
     result = found(tmp_path, citation(isbn=ISBN, pages="12"))
-    assert isinstance(result.outcome, Unchecked)
-    assert result.outcome.reason is Reason.NOT_SUPPLIED
-    assert "120–123" in result.outcome.detail
+    assert refusal(result.outcome).reason is Reason.NOT_SUPPLIED
+    assert "120–123" in refusal(result.outcome).detail
 
 
 def test_the_wrong_number_of_pages(tmp_path: Path) -> None:
@@ -388,7 +382,6 @@ def test_a_typed_copy_has_the_pages_that_it_marks(tmp_path: Path) -> None:
     text = "Harbours\n\n[p. 212] The pier is long and built of oak.\n\n[p. 213] It burnt in May."
     attached(tmp_path, "ISBN 978-0-306-40615-7", text.encode(), "212-214", "b.txt")
     document = held(tmp_path, isbn="978-0-306-40615-7", pages="212–214")
-    assert isinstance(document, Document)
     assert page_labels(document) == ["212", "213"]
     number = number_at(document, document.text.index("burnt"))
     assert number
@@ -399,8 +392,6 @@ def test_chapters_of_one_book(tmp_path: Path) -> None:
     attached(tmp_path, ISBN, book(PAGES[:2]), "10-11", "one.pdf")
     attached(tmp_path, ISBN, book(PAGES[2:]), "50-51", "two.pdf")
     first, both = held(tmp_path, isbn=ISBN, pages="11"), held(tmp_path, isbn=ISBN)
-    assert isinstance(first, Document)
-    assert isinstance(both, Document)
     assert "tram" not in first.text
     assert json.loads(both.meta["page_labels"]) == ["10", "11", "50", "51"]
     assert both.text.index("harbour was dredged") >= json.loads(both.meta["page_starts"])[2]
@@ -423,5 +414,4 @@ def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:
     assert isinstance(result.outcome, Evidence)
     assert digest(result) is None
     alone = found(tmp_path, citation(url=page.url))
-    assert isinstance(alone.outcome, Unchecked)
-    assert "attach it again" in alone.outcome.detail
+    assert "attach it again" in refusal(alone.outcome).detail

@@ -16,12 +16,11 @@ from support.laws import FakeEncoder, check_encoder
 from pincite.cli import cli
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import BadReply, ServerRefused, ServerUnreachable, StaleCorpus
-from pincite.llm import chat
-from pincite.llm.chat import ServedEncoder
+from pincite.llm.client import EMBEDDING_LIMITS, EMBEDDINGS_KEY_VARIABLE, Key, ServedEncoder
 from pincite.types import Document
 
 KEY = "sk-planted-0123456789abcdef"
-FAST = replace(chat.EMBEDDING_LIMITS, seconds=5, first_wait=0.01, longest_wait=0.5, attempts=3)
+FAST = replace(EMBEDDING_LIMITS, seconds=5, first_wait=0.01, longest_wait=0.5, attempts=3)
 TEXTS = [f"The bridge number {n} of Varde" for n in range(7)]
 
 
@@ -46,15 +45,15 @@ def replying(*rows: Any) -> Callable[[dict[str, Any]], Answer]:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(chat, "EMBEDDING_LIMITS", FAST)
+def server() -> Iterator[Server]:
     with serving() as found:
         found.by_request = openai
         yield found
 
 
 def encoder(server: Server, **more: Any) -> ServedEncoder:
-    return ServedEncoder("e5", server.url, KEY, limits=more.pop("limits", FAST), **more)
+    key = Key(KEY, EMBEDDINGS_KEY_VARIABLE)
+    return ServedEncoder("e5", server.url, key, limits=more.pop("limits", FAST), **more)
 
 
 def test_a_served_encoder_keeps_the_laws(server: Server) -> None:

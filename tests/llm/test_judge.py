@@ -1,7 +1,9 @@
-"""What a judge is shown, and what of its answer counts: only what a plain program can check."""
+"""What a judge is shown, what of its answer counts, and who passes the examination."""
 
 import json
+import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +16,17 @@ from hypothesis import strategies as st
 
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls, ReplyCache, tokens_of
-from pincite.llm.judge import Judge, WithSecondOpinion, excerpt, found_in
+from pincite.llm.judge import (
+    CONTRADICTS_FROM,
+    Examination,
+    Judge,
+    Row,
+    WithSecondOpinion,
+    examine,
+    excerpt,
+    found_in,
+    rows,
+)
 from pincite.llm.templates import Templates
 from pincite.protocols import Completion, Prompt
 from pincite.types import Claim, Document, Failed, Opinion, Passage, Span, Trust, Verdict
@@ -40,20 +52,24 @@ class Scripted:
         return [Completion(each) if isinstance(each, str) else each for each in said]
 
 
-def judge(answer: Any, **more: Any) -> tuple[Judge, Scripted]:
+def judge(answer: Any, kept: ReplyCache | None = None, **more: Any) -> tuple[Judge, Scripted]:
     given = "" if callable(answer) else json.dumps(answer)
     model = Scripted(answer if callable(answer) else lambda prompt: given)
-    calls = Calls({"": model}, **{k: more.pop(k) for k in ("budget", "memory", "record")
-                                  if k in more})  # fmt: skip
+    calls = Calls({"": model}, memory=kept, record=kept.record if kept else None)
     return Judge(calls, Templates.load("en", "en"), **more), model
+
+
+def opinion_of(asks: Judge, claim: Claim = CLAIM, source: Document = SOURCE) -> Opinion:
+    opinion = asks.opinion(claim, [source])
+    assert isinstance(opinion, Opinion)
+    return opinion
 
 
 def test_the_prompt_has_the_claim_in_context_and_the_whole_source() -> None:
     asks, model = judge(GOOD)
-    opinion = asks.opinion(CLAIM, [SOURCE])
-    assert opinion == Opinion(
-        Verdict.SUPPORTED, "scripted@here", ("opened to all in 1911",), (), "It says so.",
-    )  # fmt: skip
+    quotes = ("opened to all in 1911",)
+    expected = Opinion(Verdict.SUPPORTED, "scripted@here", quotes, (), "It says so.")
+    assert opinion_of(asks) == expected
     shown = model.asked[0].user
     for text in (CLAIM.text, "Varde › History", "It is old.", SOURCE.text):
         assert text in shown
@@ -85,8 +101,7 @@ def test_an_unreadable_reply_fails_after_three_attempts(reply: str) -> None:
 )  # fmt: skip
 def test_invalid_fields_of_a_reply_are_ignored(more: dict[str, Any]) -> None:
     asks, _ = judge({"verdict": "not_supported", "quotes": [], "missing": [], "why": "", **more})
-    opinion = asks.opinion(CLAIM, [SOURCE])
-    assert isinstance(opinion, Opinion)
+    opinion = opinion_of(asks)
     assert (opinion.verdict, opinion.quotes, opinion.missing) == (Verdict.NOT_SUPPORTED, (), ())
 
 
@@ -96,22 +111,18 @@ def test_invented_quotes_and_words_are_dropped() -> None:
         "quotes": ["“It is red.”", "It was closed in 1911.", "it"],
         "missing": ["1911", "the mayor", "  "],
     })  # fmt: skip
-    opinion = asks.opinion(CLAIM, [SOURCE])
-    assert isinstance(opinion, Opinion)
-    assert opinion.quotes == ("It is red",)
+    opinion = opinion_of(asks)
+    assert (opinion.quotes, opinion.missing) == (("It is red",), ("1911",))
     assert opinion.n_invented == 2
-    assert opinion.missing == ("1911",)
 
 
-def test_a_contradiction_needs_a_real_quote() -> None:
-    for quotes, verdict in (
-        (["It is red."], Verdict.CONTRADICTED),
-        (["It opened in 1950."], Verdict.NOT_SUPPORTED),
-    ):
-        asks, _ = judge({**GOOD, "quotes": quotes, "verdict": "contradicted"})
-        opinion = asks.opinion(CLAIM, [SOURCE])
-        assert isinstance(opinion, Opinion)
-        assert opinion.verdict is verdict
+@pytest.mark.parametrize(
+    ("quote", "verdict"),
+    [("It is red.", Verdict.CONTRADICTED), ("It opened in 1950.", Verdict.NOT_SUPPORTED)],
+)
+def test_a_contradiction_needs_a_real_quote(quote: str, verdict: Verdict) -> None:
+    asks, _ = judge({**GOOD, "quotes": [quote], "verdict": "contradicted"})
+    assert opinion_of(asks).verdict is verdict
 
 
 @given(st.text(min_size=9, max_size=60), st.text(max_size=40), st.text(max_size=40))
@@ -131,9 +142,7 @@ def test_a_long_source_is_shown_in_passages_in_their_order() -> None:
     parts = [text.find(part) for part in shown.split("\n[…]\n")]
     assert parts == sorted(parts)
     asks, _ = judge(GOOD, source_tokens=600)
-    opinion = asks.opinion(CLAIM, [source])
-    assert isinstance(opinion, Opinion)
-    assert not opinion.whole
+    assert not opinion_of(asks, source=source).whole
 
 
 ORDERS = (
@@ -159,17 +168,15 @@ def test_instructions_in_pages_stay_fenced() -> None:
         page = f"Page {n}. The mill stands by the river. {order} " * (1 + n % 3)
         source = Document(f"https://{n}.example/", order if n % 2 else f"Page {n}", page)
         claim = Claim(f"c{n}", f"Mill {n} burned. {order if n % 5 == 0 else ''}", order[:60])
-        opinion = asks.opinion(claim, [source])
-        assert isinstance(opinion, Opinion)
-        assert opinion.verdict is Verdict.NOT_SUPPORTED, order
+        assert opinion_of(asks, claim, source).verdict is Verdict.NOT_SUPPORTED, order
     assert len(model.asked) == 200
 
 
 def test_replies_are_cached_across_runs(tmp_path: Path) -> None:
     for n_asked in (1, 0):
         kept = ReplyCache(tmp_path / "replies.sqlite")
-        asks, model = judge(GOOD, memory=kept, record=kept.record)
-        assert isinstance(asks.opinion(CLAIM, [SOURCE]), Opinion)
+        asks, model = judge(GOOD, kept)
+        assert opinion_of(asks)
         assert len(model.asked) == n_asked
         assert kept.n_rows() == 1
         kept.close()
@@ -202,3 +209,103 @@ def test_a_judge_is_examined_in_the_language_of_each_claim() -> None:
     assert len(model.asked) == 1
     assert other == replace(*WordVerifier().verify([(german, passage)]), opinion=gone)
     assert both.calls.unanswered == {"gone": 1}
+
+
+# ── The examination ───────────────────────────────────────────────────────────────────────────────
+
+ALL = [row for pool in ("en", "other") for side in rows(pool) for row in side]
+BY_CLAIM = {(" ".join(row.claim.split()), " ".join(row.evidence.split())): row for row in ALL}
+
+
+class Answering:
+    """A model that answers by the row that it is asked about."""
+
+    fingerprint = "answering@here"
+
+    def __init__(self, answer: Callable[[Row], str]) -> None:
+        self.answer = answer
+        self.asked: list[Row] = []
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
+        found: list[Completion | ServerError] = []
+        for prompt in prompts:
+            text = " ".join(prompt.user.split())
+            row = next(r for (c, e), r in BY_CLAIM.items() if c in text and e in text)
+            self.asked.append(row)
+            quote = " ".join(row.evidence.split()[:6])
+            said = f'{{"quotes": ["{quote}"], "missing": [], "why": "", "verdict": '
+            found.append(Completion(f'{said}"{self.answer(row)}"}}'))
+        return found
+
+
+def examined(answer: Callable[[Row], str], pool: str = "en") -> tuple[Examination, int]:
+    model = Answering(answer)
+    found = examine(Judge(Calls({"": model}), Templates.load("en", "en")), pool)
+    assert isinstance(found, Examination)
+    return found, len(model.asked)
+
+
+def rightly(row: Row) -> str:
+    said = {"support": "supported", "refute": "contradicted", "nei": "not_supported"}
+    return said.get(row.label, "unusable")
+
+
+@pytest.mark.parametrize("pool", ["en", "other"])
+def test_a_model_that_is_always_right_passes_after_two_dozen_questions(pool: str) -> None:
+    found, n = examined(rightly, pool)
+    assert found.trust.refuses
+    assert found.right == found.asked
+    assert 20 <= n <= 28
+    assert found.wrong == {}
+
+
+@pytest.mark.parametrize("verdict", ["supported", "not_supported", "unusable", "maybe"])
+def test_a_model_that_always_says_the_same_fails_after_a_dozen(verdict: str) -> None:
+    found, _ = examined(lambda row: verdict)
+    assert not found.passed
+    assert not found.trust.refuses
+    assert sum(found.asked) <= 12
+
+
+def test_most_guessing_models_fail_and_most_good_ones_pass() -> None:
+    def passed(share: float, seed: int) -> bool:
+        chance = random.Random(seed)
+        no = {"support": "not_supported"}
+        return examined(
+            lambda row: rightly(row) if chance.random() < share else no.get(row.label, "supported")
+        )[0].passed
+
+    results = {share: sum(passed(share, seed) for seed in range(20)) for share in (0.6, 0.97)}
+    assert results[0.6] <= 1
+    assert results[0.97] >= 18
+
+
+def test_contradictions_count_only_if_the_model_tells_them_from_silence() -> None:
+    assert examined(rightly)[0].trust.contradicts
+    yes_or_no, _ = examined(lambda row: "supported" if row.label == "support" else "contradicted")
+    assert yes_or_no.trust.refuses
+    assert not yes_or_no.trust.contradicts
+
+
+def test_a_server_that_fails_gives_no_result() -> None:
+    class Gone:
+        fingerprint = "gone@here"
+
+        def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
+            return [ServerError("HTTP 500") for _ in prompts]
+
+    found = examine(Judge(Calls({"": Gone()}), Templates.load("en", "en")))
+    assert isinstance(found, Failed)
+    assert found.is_of_run
+
+
+def test_the_rows_are_many_and_balanced() -> None:
+    english = [row for side in rows("en") for row in side]
+    assert len(english) >= 120
+    assert len(ALL) - len(english) >= 40
+    assert len({row.id for row in ALL}) == len(ALL)
+    of_kind = Counter(row.kind for row in english)
+    for kind, n in of_kind.items():
+        true = sum(row.kind == kind and row.label == "support" for row in english)
+        assert 0.4 * n <= true <= 0.6 * n
+    assert CONTRADICTS_FROM < 1

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,7 @@ def test_hub_ids_have_their_row(name: str, layout: str | None) -> None:
     ("name", "labels"),
     [
         ("somebody/inference", NLI),
-        (
-            "tasksource/ModernBERT-base-nli",
-            dict(enumerate(("entailment", "neutral", "contradiction"))),
-        ),
+        ("tasksource/ModernBERT-base-nli", {0: "entailment", 1: "neutral", 2: "contradiction"}),
         ("MoritzLaurer/ModernBERT-large-zeroshot-v2.0", {"0": "entailment", "1": "not_entailment"}),
     ],
 )
@@ -64,28 +62,37 @@ def labelled(folder: Path, labels: Mapping[str, str] | None) -> Path:
     return folder
 
 
+def of_safetensors(folder: Path) -> Path:
+    labelled(folder, None)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return folder
+
+
 def row(name: str) -> public.Layout:
     return next(layout for layout in public.LAYOUTS if layout.name == name)
 
 
+UNNAMED = {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}
+TURNED = {"0": "NEUTRAL", "1": "CONTRADICTION", "2": "ENTAILMENT"}
+BINARY = {"0": "entailment", "1": "not_entailment"}
+WRONG = {"0": "entailment", "1": "neutral", "2": "contradiction"}
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("nli-cross-encoder", TURNED, ("neutral", "refuted", "supported")),
+        ("nli-cross-encoder", BINARY, ("supported", "neutral")),
+        ("nli-cross-encoder", UNNAMED, None),
+        ("nli-cross-encoder", None, None),
+        ("nli-modernce", WRONG, None),  # known to be wrong
+    ],
+)
 def test_the_configuration_names_the_labels_and_the_table_only_where_it_does_not(
-    tmp_path: Path,
+    tmp_path: Path, name: str, labels: Mapping[str, str] | None, expected: tuple[str, ...] | None
 ) -> None:
-    turned = {"0": "NEUTRAL", "1": "CONTRADICTION", "2": "ENTAILMENT"}
-    ours = row("nli-cross-encoder")
-    assert public.labels_of(ours, labelled(tmp_path, turned)) == (
-        "neutral", "refuted", "supported",
-    )  # fmt: skip
-    for unnamed in (None, {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}):
-        assert public.labels_of(ours, labelled(tmp_path, unnamed)) == ours.labels
-    binary = {"0": "entailment", "1": "not_entailment"}
-    assert public.labels_of(ours, labelled(tmp_path, binary)) == ("supported", "neutral")
-
-
-def test_a_row_overrides_labels_that_are_known_to_be_wrong(tmp_path: Path) -> None:
-    ours = row("nli-modernce")
-    wrong = {"0": "entailment", "1": "neutral", "2": "contradiction"}
-    assert public.labels_of(ours, labelled(tmp_path, wrong)) == ours.labels
+    ours = row(name)
+    assert public.labels_of(ours, labelled(tmp_path, labels)) == (expected or ours.labels)
 
 
 @pytest.mark.parametrize("labels", [{"0": "sad", "1": "happy"}, {"0": "LABEL_0"}])
@@ -127,16 +134,11 @@ def test_a_verifier_reads_the_languages_of_its_row(tmp_path: Path) -> None:
     assert runtime.verifier(ModelSettings(), keep=False).first.languages == {"en"}
 
 
-def test_a_folder_of_safetensors_is_found_if_the_table_knows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = labelled(tmp_path / "lytang" / "MiniCheck-RoBERTa-Large", None)
-    (folder / "model.safetensors").write_bytes(b"weights")
+def test_a_folder_of_safetensors_is_found_if_the_table_knows_it(tmp_path: Path) -> None:
+    folder = of_safetensors(tmp_path / "lytang" / "MiniCheck-RoBERTa-Large")
     assert weights.locate(str(folder)) == folder
-    before = weights.fingerprint(folder)
-    assert before.startswith("MiniCheck-RoBERTa-Large@")
-    other = labelled(tmp_path / "encoder", None)
-    (other / "model.safetensors").write_bytes(b"weights")
+    assert weights.fingerprint(folder).startswith("MiniCheck-RoBERTa-Large@")
+    other = of_safetensors(tmp_path / "encoder")
     with pytest.raises(MissingModel, match=r"docs/verifiers\.md"):
         weights.locate(str(other))
 
@@ -148,8 +150,7 @@ def test_what_the_hub_library_keeps_is_found(
     kept = tmp_path / "models--lytang--MiniCheck-RoBERTa-Large"
     (kept / "refs").mkdir(parents=True)
     (kept / "refs" / "main").write_text("0a1b")
-    folder = labelled(kept / "snapshots" / "0a1b", None)
-    (folder / "model.safetensors").write_bytes(b"weights")
+    folder = of_safetensors(kept / "snapshots" / "0a1b")
     found = weights.locate("lytang/MiniCheck-RoBERTa-Large")
     assert found == folder
     assert weights.fingerprint(found).startswith("MiniCheck-RoBERTa-Large@")
@@ -159,8 +160,7 @@ def test_what_the_hub_library_keeps_is_found(
 
 
 def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = labelled(tmp_path / "MiniCheck-RoBERTa-Large", None)
-    (folder / "model.safetensors").write_bytes(b"weights")
+    folder = of_safetensors(tmp_path / "MiniCheck-RoBERTa-Large")
     monkeypatch.setattr("pincite.models.public.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=re.escape(install_command("train"))):
         CrossEncoderVerifier(folder)
@@ -180,11 +180,7 @@ def server() -> Iterator[Server]:
 
 def answered(request: dict[str, Any]) -> Answer:
     yes = 0.9 if "of stone" in request["messages"][-1]["content"] else 0.2
-    return likely({"Yes": yes - 0.05, " yes": 0.05, "No": 1 - yes})
-
-
-def likely(shares: dict[str, float]) -> Answer:
-    return replied(shares)
+    return replied({"Yes": yes - 0.05, " yes": 0.05, "No": 1 - yes})
 
 
 def replied(*tokens: str | dict[str, float]) -> Answer:
@@ -192,10 +188,8 @@ def replied(*tokens: str | dict[str, float]) -> Answer:
     content: list[dict[str, Any]] = []
     for token in tokens:
         shares = {token: 1.0} if isinstance(token, str) else token
-        top: list[dict[str, Any]] = [
-            {"token": other, "logprob": math.log(share)} for other, share in shares.items()
-        ]
-        content.append({**max(top, key=lambda one: one["logprob"]), "top_logprobs": top})
+        top = [{"token": other, "logprob": math.log(share)} for other, share in shares.items()]
+        content.append({**max(top, key=itemgetter("logprob")), "top_logprobs": top})
     return good("".join(one["token"] for one in content), logprobs={"content": content})
 
 
@@ -282,7 +276,7 @@ def test_a_chat_model_without_a_row_is_refused(server: Server, name: str) -> Non
 
 @pytest.mark.parametrize(
     ("answer", "error"),
-    [(good("Yes"), BadReply), (likely({"Maybe": 0.9}), BadReply), (refusal(401), ServerError)],
+    [(good("Yes"), BadReply), (replied({"Maybe": 0.9}), BadReply), (refusal(401), ServerError)],
 )
 def test_a_server_that_gives_no_probability_ends_the_run(
     server: Server, answer: Answer, error: type[ServerError]
@@ -293,7 +287,7 @@ def test_a_server_that_gives_no_probability_ends_the_run(
 
 
 def test_an_answer_that_is_all_but_certain_is_finite(server: Server) -> None:
-    server.by_request = lambda request: likely({"Yes": 1.0})
+    server.by_request = lambda request: replied({"Yes": 1.0})
     [evidence, _] = runtime.verifier(served_by(server), keep=False).verify(ASKED)
     assert evidence.score == pytest.approx(math.log(1e6), abs=1e-3)
 

@@ -8,8 +8,8 @@ from models.llamacpp_server import KEY, NAME, RealServer
 
 from pincite.errors import ServerError, ServerRefused
 from pincite.llm import templates
-from pincite.llm.calls import Limits
 from pincite.llm.chat import ChatClient, Dialect, guidance_for
+from pincite.llm.client import Key, Limits
 from pincite.protocols import Completion, Guidance, Prompt
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
@@ -23,7 +23,7 @@ SCHEMA = {
 
 def client(real_server: RealServer, dialect: Dialect = "llamacpp", key: str = KEY) -> ChatClient:
     limits = Limits(seconds=60, first_wait=0.01)
-    return ChatClient(real_server.url, NAME, key, limits, dialect)
+    return ChatClient(real_server.url, NAME, Key(key), limits, dialect)
 
 
 def said(real_server: RealServer, prompt: Prompt, dialect: Dialect = "llamacpp") -> Completion:

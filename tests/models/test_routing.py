@@ -11,14 +11,15 @@ from types import SimpleNamespace
 import numpy as np
 import onnx
 import pytest
-from models.test_vocabulary import Words, random_rows
+from models.test_session import Words, random_rows
 from support.laws import check_verifier
 
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite import runtime
 from pincite.errors import PinciteWarning, install_command
-from pincite.models import weights
-from pincite.models.verifier import CrossEncoderVerifier, RoutedVerifier
+from pincite.models import calibration, weights
+from pincite.models.routing import RoutedVerifier
+from pincite.models.verifier import CrossEncoderVerifier
 from pincite.models.weights import PIECES, VECTORS, multilingual_verifier
 from pincite.settings import ModelSettings
 from pincite.types import (
@@ -139,22 +140,25 @@ def test_a_network_that_is_still_to_be_measured_judges_all(tmp_path: Path, folde
     assert alone.languages == set()
 
 
-def test_it_is_found_by_its_entry_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder, as a package brings it."""
     point = SimpleNamespace(load=lambda: folder)
     monkeypatch.setattr(weights, "entry_points", lambda group, name: [point])
-    assert multilingual_verifier() == folder
     monkeypatch.setattr(weights, "multilingual_verifier", multilingual_verifier)
+    return folder
+
+
+def test_it_is_found_by_its_entry_point(installed: Path) -> None:
+    assert multilingual_verifier() == installed
     assert runtime.verifier(ModelSettings(), keep=False).languages == {"en", "de", "ja"}
 
 
 @pytest.mark.parametrize("lacking", ["model.onnx", f"../{VECTORS}", f"../{PIECES}"])
 def test_a_package_that_lacks_a_file_is_named_and_english_is_still_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+    installed: Path, lacking: str
 ) -> None:
-    point = SimpleNamespace(load=lambda: folder)
-    monkeypatch.setattr(weights, "entry_points", lambda group, name: [point])
-    monkeypatch.setattr(weights, "multilingual_verifier", multilingual_verifier)
-    (folder / lacking).unlink()
+    (installed / lacking).unlink()
     repair = install_command("multilingual", repair=True)
     with pytest.warns(PinciteWarning, match=re.escape(repair)):
         assert runtime.verifier(ModelSettings(), keep=False).languages == {"en"}
@@ -164,9 +168,9 @@ def test_a_package_that_lacks_a_file_is_named_and_english_is_still_read(
 def test_across_languages_a_bound_of_its_own_counts(folder: Path, across: float | None) -> None:
     bound = {} if across is None else {"across_from": across}
     of_raw = {"support": [0.0] * 8 + [-9.0], "refute": [0.0] * 8 + [9.0], "name": "test"}
-    names = [*weights.FEATURES, "intercept"]
+    names = [*calibration.FEATURES, "intercept"]
     stored = of_raw | SURE | bound | {"features": names}
-    (folder / weights.FILE).write_text(json.dumps(stored))
+    (folder / calibration.FILE).write_text(json.dumps(stored))
     verifier = CrossEncoderVerifier(folder)
     far, near = verifier.verify(
         [(Claim.alone(CLAIM), passage(GERMAN)), (Claim.alone(GERMAN_CLAIM), passage(GERMAN))]
@@ -189,17 +193,14 @@ def findings(verifier: RoutedVerifier, language: str, text: str) -> dict[str, Ev
     cited = tuple(Citation(f"r{n}", Span(0, 1), Span(0, 1), url=u) for n, u in enumerate(SOURCES))
     own = "" if language == "en" else language
     claim = Claim("c", text, citations=cited, language=own)
-    pipeline = VerifyPipeline(
-        verifier, CitedCopies(SOURCES.__getitem__),
-        languages=verifier.languages,
-    )  # fmt: skip
+    copies = CitedCopies(SOURCES.__getitem__)
+    pipeline = VerifyPipeline(verifier, copies, languages=verifier.languages)
     (found,) = pipeline.findings(Article("Varde", "", (claim,), language=language))
     return {(r.citation.url or "")[-2:]: r.outcome for r in found.citations}
 
 
 def test_an_article_with_sources_in_three_languages(routed: RoutedVerifier) -> None:
-    found = findings(routed, "en", CLAIM)
-    english, german, finnish = found["en"], found["de"], found["fi"]
+    english, german, finnish = findings(routed, "en", CLAIM).values()
     assert isinstance(english, Evidence)
     assert isinstance(german, Evidence)
     assert (english.verifier, german.verifier) == ("", routed.other.fingerprint)

@@ -13,8 +13,9 @@ from support.rows import each_row
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
-from pincite.models.verifier import CrossEncoderVerifier, LogitCache, lacking
-from pincite.models.weights import FEATURES, LEAST_SUPPORT, OF_A_GAP, contrary, features
+from pincite.models.calibration import FEATURES, LEAST_SUPPORT, OF_A_GAP, contrary, features
+from pincite.models.session import LogitCache
+from pincite.models.verifier import CrossEncoderVerifier, lacking
 from pincite.protocols import Floats
 from pincite.text.paraphrase import verifier_input
 from pincite.text.words import sentences_of
@@ -44,15 +45,10 @@ def test_a_verifier_keeps_the_laws(verifier: CrossEncoderVerifier) -> None:
 
 def test_what_the_rest_of_the_page_states_is_not_missing() -> None:
     alone = passage("The bridge opened in May.")
-    whole = replace(
-        alone, page=f"{alone.text} It is the work of Ingrid Holm. It was built in 1911."
-    )
+    whole = replace(alone, page=f"{alone.text} Ingrid Holm designed it. It was built in 1911.")
     of_other = replace(alone, page=f"{alone.text} Tomatoes.")
-    found = features(
-        [(CLAIM, each) for each in (alone, whole, of_other)],
-        np.zeros((3, 2), np.float32),
-        [None] * 3,
-    )
+    pairs = [(CLAIM, each) for each in (alone, whole, of_other)]
+    found = features(pairs, np.zeros((3, 2), np.float32), [None] * 3)
     lacks = [FEATURES.index("figures_missing"), FEATURES.index("names_missing")]
     assert found[:, lacks].tolist() == [[1, 2], [0, 0], [1, 2]]
     assert alone == whole  # one place is one passage, whether its page is at hand or not
@@ -133,8 +129,12 @@ def test_only_a_witness_refutes_and_it_is_the_reason(
     assert silent.prob_refuted == 0, "a passage that lacks everything denies nothing"
 
 
-def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_path: Path) -> None:
-    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
+@pytest.fixture
+def sure(tiny_verifier: Path, tmp_path: Path) -> CrossEncoderVerifier:
+    return CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
+
+
+def test_a_sure_network_refutes_what_is_on_its_topic(sure: CrossEncoderVerifier) -> None:
     on_topic, elsewhere = sure.verify([PAIRS[0], PAIRS[2]])
     assert on_topic.prob_refuted > 0
     assert on_topic.witnesses[0].kind is WitnessKind.NETWORK
@@ -145,10 +145,7 @@ def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_pa
 
 def test_a_claim_that_denies_has_a_bound_of_its_own(tiny_verifier: Path, tmp_path: Path) -> None:
     folder = calibrated(tiny_verifier, tmp_path, contrary_from=-9.0, denied_from=9.0)
-    network, denial = (
-        CrossEncoderVerifier(folder),
-        Claim("c", "Ingrid Holm did not build the bridge."),
-    )
+    network, denial = CrossEncoderVerifier(folder), Claim("c", "Ingrid Holm built no bridge.")
     said, denied = network.verify([PAIRS[0], (denial, PAIRS[0][1])])
     assert said.prob_refuted > 0
     assert WitnessKind.NETWORK not in [witness.kind for witness in denied.witnesses]
@@ -160,17 +157,15 @@ def test_a_claim_that_denies_has_a_bound_of_its_own(tiny_verifier: Path, tmp_pat
 
 @each_row("models/verifier/figures_that_are_stated_or_follow")
 def test_the_network_alone_does_not_refute_figures_that_are_stated_or_follow_from_two(
-    tiny_verifier: Path, tmp_path: Path, claim: str, states: str, lacks: str
+    sure: CrossEncoderVerifier, claim: str, states: str, lacks: str
 ) -> None:
-    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
     pairs = [(Claim("c", claim), passage(text)) for text in (states, lacks)]
     stated, lacking = sure.verify(pairs)
     assert stated.prob_refuted == 0
     assert lacking.prob_refuted > 0
 
 
-def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_path: Path) -> None:
-    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
+def test_what_the_network_alone_refutes_with_is_quoted(sure: CrossEncoderVerifier) -> None:
     text = "The bridge stands. Ingrid Holm built the bridge.\nRain fell. It opened late."
     pieces = [text[:48], "Ingrid Holm built the bridge.\nRain fell.", text[49:]]
     of_pieces = [(CLAIM, passage(piece)) for piece in pieces]

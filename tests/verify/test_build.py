@@ -9,7 +9,7 @@ from support.rows import each_row
 
 from pincite.errors import FetchError
 from pincite.judgement.findings import flag_precisions
-from pincite.models.weights import Calibration
+from pincite.models.calibration import Calibration
 from pincite.references import faults
 from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
 from pincite.types import (

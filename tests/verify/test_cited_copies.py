@@ -10,8 +10,8 @@ import pytest
 from verify.test_verify import WordVerifier
 from web.zoo import Zoo, page, reply, zoo_server
 
+from pincite.corpora import Corpora
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.corpus.protocol import Corpora
 from pincite.types import (
     Article,
     Citation,

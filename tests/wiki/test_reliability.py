@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import InputError
-from pincite.library.reliability_import import read_list
+from pincite.library.reliability import read_list
 from pincite.types import Reliability
 from pincite.wiki.addresses import wikipedia
 

@@ -9,7 +9,7 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
 2. The scale of the score (Platt 1999) is fitted on dev rows, each collection with the same weight,
    and its calibration error is measured on folds held back from the fit. From WiCE's rows comes
    the share of failing and of sound citations below each threshold.
-3. How surely the network must read a contradiction (`weights.contrary`, with the page's best
+3. How surely the network must read a contradiction (`calibration.contrary`, with the page's best
    support) to refute a claim that no rule has a witness against is chosen on half of the rows that
    its training held back (--held-back RECIPE, by whose seed and sets they are known), so that at
    least 85 of 100 such refutations are right, and its precision is measured on the other half. A
@@ -42,7 +42,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement.contradictions import contradiction
-from pincite.models import weights
+from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import names, quantities
 from pincite.text import words as wording
@@ -108,7 +108,7 @@ def main() -> None:
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     if args.only_refuting:
-        write(folder, json.loads((folder / weights.FILE).read_text("utf-8")) | refutes)
+        write(folder, json.loads((folder / calibration.FILE).read_text("utf-8")) | refutes)
         verifier.close()
         return
     rows, of_set = [], []
@@ -209,7 +209,7 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
     pairs, owner = all_pairs(rows)
     print(f"{len(rows)} rows, {len(pairs)} pairs", flush=True)
     seen = [contradiction(claim, passage) for claim, passage in pairs]
-    return weights.features(pairs, verifier.log_odds(pairs), seen), owner
+    return calibration.features(pairs, verifier.log_odds(pairs), seen), owner
 
 
 def all_pairs(rows: list[LabelledClaim]) -> tuple[list[tuple[Claim, Passage]], Whole]:
@@ -272,7 +272,7 @@ def refuting(
 ) -> dict[str, Any]:
     """From where on the network refutes by itself, and how often it is then right."""
     if not rows:
-        return {f"{kind}_from": weights.NEVER for kind in BOUNDS}
+        return {f"{kind}_from": calibration.NEVER for kind in BOUNDS}
     known = [row for row, _ in rows]
     best = surest(known, *all_features(known, verifier), verifier)
     refuted = np.array([row.label == "refute" for row in known])
@@ -293,7 +293,7 @@ def refuting(
             and refuted[mine & (best >= bound)].mean() >= PRECISION
             and all(((p >= bound) & (k == kind)).mean() <= ACCUSED for p, k in true)
         ]
-        chosen[f"{kind}_from"] = min(right, default=weights.NEVER)
+        chosen[f"{kind}_from"] = min(right, default=calibration.NEVER)
     bounds = np.array([chosen[f"{kind}_from"] for kind in kinds])
     said = ~first & (best >= bounds)
     measured = {"n": int(said.sum()), "right": int(refuted[said].sum())}
@@ -305,7 +305,7 @@ def refuting(
 
 def kind_of(row: LabelledClaim) -> str:
     whole = Passage("", "", "", row.evidence, Span(0, len(row.evidence)))
-    return weights.kind_of(cut(row).claim, whole)
+    return calibration.kind_of(cut(row).claim, whole)
 
 
 def surest(
@@ -327,14 +327,14 @@ def surest_refutation(
     """
     supported, best = np.full(n_rows, -np.inf), np.full(n_rows, -np.inf)
     np.maximum.at(supported, owner, x[:, 0])
-    beside = weights.contrary(x[:, :2], supported[owner])
+    beside = calibration.contrary(x[:, :2], supported[owner])
     np.maximum.at(best, owner, np.minimum(beside, closer))
     return best
 
 
 def spread(found: list[float], columns: list[int]) -> list[float]:
     """Weights of some columns in the order of all FEATURES, the intercept last."""
-    whole = [0.0] * len(weights.FEATURES)
+    whole = [0.0] * len(calibration.FEATURES)
     for column, weight in zip(columns, found, strict=False):
         whole[column] = weight
     return [*whole, found[-1]]
@@ -415,11 +415,11 @@ def write(folder: Path, fitted: dict[str, Any]) -> None:
     fitted = {"rules_fitted_on": SETS, "scale_fitted_on": DEV} | fitted
     fitted |= {  # two of a day must differ in name: cached verdicts are known by it
         "name": f"dev-{datetime.now(UTC):%Y-%m-%d}-{digest}",
-        "features": [*weights.FEATURES, "intercept"],
+        "features": [*calibration.FEATURES, "intercept"],
         "command": "make calibrate CLAIMS=folder",
     }
     text = json.dumps(fitted, indent=1)
-    (folder / weights.FILE).write_text(text + "\n")
+    (folder / calibration.FILE).write_text(text + "\n")
     print(text)
 
 

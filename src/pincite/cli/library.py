@@ -11,10 +11,19 @@ from pincite import codec
 from pincite.cli import options
 from pincite.documents.jsonl import LABELS
 from pincite.errors import InputError
-from pincite.library import exclusions, private_copies, reliability_import
+from pincite.library import exclusions, private_copies
+from pincite.library import reliability as lists
 from pincite.library.exclusions import LABELS as RATINGS
-from pincite.library.feedback import THUMBS, Opinions, Words, claims, file_of, opinion, plain
-from pincite.library.results import read_result
+from pincite.library.feedback import (
+    THUMBS,
+    Opinions,
+    Words,
+    claims,
+    file_of,
+    opinion,
+    plain,
+    read_result,
+)
 from pincite.report.cells import REASONS, n_of, one_line, shortened
 from pincite.settings import Settings
 from pincite.types import Unchecked
@@ -43,7 +52,7 @@ def import_list(file: Path, name: str) -> None:
     pincite reliability import perennial-sources.jsonl.gz
     pincite reliability import our-list.csv --name house
     """
-    imported, kept = reliability_import.import_list(file, name)
+    imported, kept = lists.import_list(file, name)
     click.echo(f"{imported.n_rows} entries read, {len(imported.entries)} sites: {kept}")
     counts = Counter(entry.reliability for entry in imported.entries)
     for rating, words in RATINGS.items():
@@ -62,9 +71,9 @@ def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """Print what the list says about each of URLS; without any, print the imported lists."""
     if not urls:
         for imported in exclusions.imported_lists():
-            click.echo(exclusions.load_list(imported).fingerprint)
+            click.echo(lists.load_list(imported).fingerprint)
         return
-    rules = exclusions.load_list(name).rules
+    rules = lists.load_list(name).rules
     for url in urls:
         listing = rules.listing_of(url if "://" in url else f"https://{url}")
         if as_json:

@@ -55,7 +55,7 @@ def config() -> None:
 @options.config_option
 def show_settings(as_json: bool, config: Path | None) -> None:
     """Print every setting, its value and its origin; for secrets, only whether they are set."""
-    from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
+    from pincite.llm.client import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, schema
     from pincite.wiki import api as wiki
 
@@ -246,7 +246,7 @@ class _Cache(NamedTuple):
 def _caches() -> list[_Cache]:
     from pincite.documents import read
     from pincite.llm.calls import ReplyCache
-    from pincite.models.verifier import LogitCache
+    from pincite.models.session import LogitCache
     from pincite.runtime import judgements_file, replies_file
 
     return [

@@ -17,13 +17,14 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from pincite.corpus.protocol import IndexKind
 from pincite.corpus.store import Keys, Store, damaged
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
@@ -81,11 +82,7 @@ class AcceptedKeys:
         self._entries: OrderedDict[Filters, _Entry] = OrderedDict()
 
     def of(self, filters: Filters) -> KeySet:
-        """Return the passages of the documents that `filters` accepts; call inside a snapshot.
-
-        Raises:
-            CorpusError: A document's row is damaged.
-        """
+        """Return the accepted passages, inside a snapshot; raises CorpusError for a damaged row."""
         nothing = KeySet(np.zeros(1, dtype=np.uint8), 0, 0.0)
         entry = self._entries.pop(filters, _Entry(0, 0, nothing))
         [[newest]] = self._store.rows("SELECT COALESCE(MAX(key), 0) FROM documents")
@@ -167,9 +164,16 @@ REFINED = 1.5
 # apart: for the farthest 30 % of 100,000, recall@100 is 0.98 at four candidates, 0.80 at two.
 FILTERED = 4
 STAMP = "dense.json"
-Kind = Literal["ivf", "hnsw"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[IndexKind, ...] = get_args(IndexKind)
 KIND = "vector_index"  # key in the store's manifest; IVF if absent
+
+
+@cache
+def _faiss() -> Any:
+    """Import it where it is first used; its type stubs lack half of it."""
+    import faiss
+
+    return faiss
 
 
 @dataclass(frozen=True)
@@ -237,13 +241,7 @@ class DenseIndex:
         return is_long or n_dead > stamp.n_vectors // DEAD_SHARE
 
     def build(self, tell: Tell = silent) -> None:
-        """Write an index of all vectors, then name it in the stamp; the old one serves until then.
-
-        Raises:
-            CorpusError: It could not be written.
-        """
-        import faiss
-
+        """Write an index of all vectors, then name it in the stamp; raises CorpusError."""
         keys = self._store.keys()
         index, last, n_trained = self._grown(keys) or (self._trained(keys), 0, len(keys))
         for portion, vectors in self._store.vectors_between(last + 1, int(keys[-1]), self._dim):
@@ -251,7 +249,7 @@ class DenseIndex:
             tell("indexing vectors", index.ntotal, len(keys))
         path = self._folder / f"dense-{uuid.uuid4().hex[:8]}.faiss"
         try:
-            faiss.write_index(index, str(path))
+            _faiss().write_index(index, str(path))
             self._name(path, int(keys[-1]), index.ntotal, n_trained)
         except (RuntimeError, OSError) as error:
             path.unlink(missing_ok=True)
@@ -262,8 +260,6 @@ class DenseIndex:
 
     def _grown(self, keys: Keys) -> tuple[Any, int, int] | None:
         """Return the built index in memory, its last key and n_trained; None to retrain."""
-        import faiss
-
         stamp = self._read_stamp()
         if stamp is None or len(keys) > GROWTH * stamp.n_trained or not self._is_whole(stamp):
             return None
@@ -271,16 +267,14 @@ class DenseIndex:
         if n_dead > stamp.n_vectors // DEAD_SHARE:
             return None
         try:
-            index = faiss.read_index(str(self._folder / stamp.file))
+            index = _faiss().read_index(str(self._folder / stamp.file))
         except RuntimeError:
             return None
         return index, stamp.last_key, stamp.n_trained
 
     def _name(self, path: Path, last: int, n_vectors: int, n_trained: int) -> None:
         """Read a written file back, make it the built index, and remove the previous one."""
-        import faiss
-
-        faiss.read_index(str(path), self._reading())  # a full disk may show only here
+        _faiss().read_index(str(path), self._reading())  # a full disk may show only here
         sync(path)
         written = (path.stat().st_size, checksum(path))
         stamp = _Stamp(path.name, self._identity, last, n_vectors, *written, n_trained)
@@ -363,8 +357,6 @@ class DenseIndex:
         return results
 
     def _trained(self, keys: Keys) -> Any:
-        import faiss
-
         if self.kind == "hnsw":
             named, n_sample = f"IDMap,HNSW{LINKS},SQ8", min(len(keys), TRAINED_CODES)
         else:
@@ -373,7 +365,7 @@ class DenseIndex:
             named, n_sample = f"IVF{n_lists},SQ8", min(len(keys), n_lists * TRAINED_PER_LIST)
         sample = np.random.default_rng(0).choice(keys, n_sample, replace=False)
         _, vectors = self._store.vectors(sample, self._dim)
-        index: Any = faiss.index_factory(self._dim, named, faiss.METRIC_INNER_PRODUCT)
+        index = _faiss().index_factory(self._dim, named, _faiss().METRIC_INNER_PRODUCT)
         if self.kind == "ivf":
             index.cp.niter = TRAINING_ROUNDS
             index.cp.min_points_per_centroid = 1  # silences a warning; recall is tested
@@ -410,23 +402,19 @@ class DenseIndex:
         return stamp if stamp and stamp.store == self._identity else None
 
     def _open_sound(self, stamp: _Stamp) -> "_Lists | _Graph | None":
-        import faiss
-
         if not self._is_whole(stamp):
             return None
         kind: type[_Lists | _Graph] = _Graph if self.kind == "hnsw" else _Lists
         try:
-            return kind(faiss.read_index(str(self._folder / stamp.file), self._reading()))
+            return kind(_faiss().read_index(str(self._folder / stamp.file), self._reading()))
         except RuntimeError:
             return None
 
     def _reading(self) -> int:
         """Map the file, or read it into memory where FAISS cannot map lists (Windows)."""
-        import faiss
-
         if self.kind == "hnsw":
-            return int(faiss.IO_FLAG_MMAP_IFC)
-        return int(faiss.IO_FLAG_MMAP) if hasattr(faiss, "OnDiskInvertedLists") else 0
+            return int(_faiss().IO_FLAG_MMAP_IFC)
+        return int(_faiss().IO_FLAG_MMAP) if hasattr(_faiss(), "OnDiskInvertedLists") else 0
 
     def _is_whole(self, stamp: _Stamp) -> bool:
         """Whether the file exists with the right size; only `faults` reads its content."""
@@ -442,11 +430,9 @@ class _Lists:
     """
 
     def __init__(self, index: Any) -> None:
-        import faiss
-
-        self._index = index  # FAISS's type stubs lack its attributes
+        self._index = index
         # By default each search starts 32 prefetching threads: 3 of 9 ms for cached pages.
-        lists: Any = faiss.downcast_InvertedLists(index.invlists)
+        lists = _faiss().downcast_InvertedLists(index.invlists)
         if hasattr(lists, "prefetch_nthread"):  # an empty index has others
             lists.prefetch_nthread = 0
 
@@ -462,19 +448,15 @@ class _Lists:
     def of_all(
         self, queries: Floats, n_found: int, accepted: KeySet | None, share: float = 1.0
     ) -> Keys:
-        import faiss
-
         n_probed = math.ceil(self._index.nlist * share)
-        how = faiss.SearchParametersIVF(nprobe=n_probed, **_only(accepted))  # type: ignore[call-arg]
+        how = _faiss().SearchParametersIVF(nprobe=n_probed, **_only(accepted))
         _, found = self._index.search(queries, n_found, params=how)
         return np.asarray(found, dtype=np.int64)
 
     def keys(self) -> Keys:
-        import faiss
-
         lists = self._index.invlists
         sizes = [(n, size) for n in range(self._index.nlist) if (size := lists.list_size(n))]
-        parts = [faiss.rev_swig_ptr(lists.get_ids(n), size).copy() for n, size in sizes]
+        parts = [_faiss().rev_swig_ptr(lists.get_ids(n), size).copy() for n, size in sizes]
         return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
 
@@ -485,64 +467,51 @@ class _Graph:
     """
 
     def __init__(self, index: Any) -> None:
-        import faiss
-
         self._index = index
-        graph: Any = faiss.downcast_index(index.index)
-        self._codes: Any = faiss.downcast_index(graph.storage)
+        graph = _faiss().downcast_index(index.index)
+        self._codes = _faiss().downcast_index(graph.storage)
 
     @property
     def n(self) -> int:
         return int(self._index.ntotal)
 
     def nearest(self, queries: Floats, n_found: int, accepted: KeySet | None) -> Keys:
-        import faiss
-
         # The walk also visits passages that are not accepted. If it would visit more neighbours
         # than there are accepted passages, compare these directly.
         share = accepted.share if accepted else 1.0
         width = math.ceil(max(WIDTH, n_found) / max(share, 1 / max(1, self.n)))
         if width * LINKS > share * self.n:
             return self.of_all(queries, n_found, accepted)
-        parameters: Any = getattr(faiss, "SearchParametersHNSW")  # noqa: B009 - its stubs lack it
-        how = parameters(efSearch=width, **_only(accepted))
+        how = _faiss().SearchParametersHNSW(efSearch=width, **_only(accepted))
         return np.asarray(self._index.search(queries, n_found, params=how)[1], dtype=np.int64)
 
     def of_all(self, queries: Floats, n_found: int, accepted: KeySet | None) -> Keys:
-        import faiss
-
-        selector: Any = faiss.IDSelectorTranslated  # the graph stores positions, not keys
-        only = {"sel": selector(self._index.id_map, _only(accepted)["sel"])} if accepted else {}
-        how = faiss.SearchParameters(**only)
+        only = _only(accepted)
+        if accepted:  # the graph stores positions, not keys
+            only = {"sel": _faiss().IDSelectorTranslated(self._index.id_map, only["sel"])}
+        how = _faiss().SearchParameters(**only)
         _, rows = self._codes.search(queries, n_found, params=how)
         return np.where(rows < 0, -1, self._keys[rows])
 
     @cached_property
     def _keys(self) -> Keys:
-        import faiss
-
-        return np.asarray(faiss.vector_to_array(self._index.id_map), dtype=np.int64)
+        return np.asarray(_faiss().vector_to_array(self._index.id_map), dtype=np.int64)
 
     def keys(self) -> Keys:
         return np.sort(self._keys)
 
 
 def _only(accepted: KeySet | None) -> dict[str, Any]:
-    import faiss
-
-    bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array
-    return {"sel": bitmap(accepted.bits)} if accepted else {}
+    return {"sel": _faiss().IDSelectorBitmap(accepted.bits)} if accepted else {}
 
 
 def _exact(
     queries: Floats, depth: int, keys: Keys, vectors: Floats
 ) -> list[list[tuple[int, float]]]:
-    import faiss
-
     n_found = min(depth, len(keys))
     if not n_found:
         return [[] for _ in queries]
-    _, found = faiss.knn(queries, vectors, n_found, metric=faiss.METRIC_INNER_PRODUCT)
+    _, found = _faiss().knn(queries, vectors, n_found, metric=_faiss().METRIC_INNER_PRODUCT)
     pairs = zip(found, queries, strict=True)
     return [_pairs(keys[rows], vectors[rows], query) for rows, query in pairs]
 

@@ -17,8 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from pincite.corpus import generation, maintenance
-from pincite.corpus.dense import Kind
+from pincite.corpus import generation
 from pincite.corpus.generation import (
     POINTER,
     Generation,
@@ -36,18 +35,23 @@ from pincite.corpus.generation import (
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import (
     Address,
+    After,
     Comparison,
+    Contents,
     Corpus,
     CorpusRetriever,
     CorpusStatus,
     Engine,
     Finding,
+    IndexKind,
+    ListedDocument,
     Merge,
+    Selection,
     best,
     merged,
     text_of,
 )
-from pincite.corpus.store import After, Contents, ListedDocument, Place, Selection, content_hash
+from pincite.corpus.store import Place, content_hash
 from pincite.durable import Tell, WriterLock, n_bytes
 from pincite.errors import ConfigError, CorpusError, MissingExtra, install_command, usable
 from pincite.protocols import Encoder, Floats, Query
@@ -81,11 +85,7 @@ class EmbeddedCorpus(Corpus):
 
     @classmethod
     def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
-        """Create an empty corpus, open for writing; without an encoder, search is by words only.
-
-        Raises:
-            CorpusError: The folder is a corpus already, or is not empty.
-        """
+        """Create an empty corpus, open for writing; raises CorpusError if there is anything."""
         with usable(folder, "created", CorpusError):
             folder.mkdir(parents=True, exist_ok=True)
         lock = WriterLock(folder)
@@ -353,7 +353,7 @@ def _sizes(generation: Path) -> dict[str, int]:
 
 
 class Folders:
-    """The `protocol.Engine` for folders."""
+    """The `protocol.Engine` for folders; imports `maintenance` only to maintain one."""
 
     def exists(self, address: Address) -> bool:
         return is_corpus(Path(address))
@@ -370,9 +370,13 @@ class Folders:
         return EmbeddedCorpus.open(Path(address), encoder, write=write)
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
+        from pincite.corpus import maintenance
+
         return maintenance.verify(Path(address), repair=repair, tell=tell)
 
-    def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
+    def optimize(self, address: Address, tell: Tell, index: IndexKind | None) -> str:
+        from pincite.corpus import maintenance
+
         before, after = maintenance.optimize(Path(address), tell, index)
         return f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained."
 
@@ -381,8 +385,10 @@ class Folders:
         address: Address,
         encoder: Encoder | None,
         progress: Callable[[int, int], None],
-        index: Kind | None,
+        index: IndexKind | None,
     ) -> None:
+        from pincite.corpus import maintenance
+
         maintenance.rebuild(Path(address), encoder, progress, index)
 
 

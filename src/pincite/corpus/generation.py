@@ -202,11 +202,7 @@ def check_format(where: Address, manifest: Mapping[str, str], known: str = FORMA
 
 
 def current_name(folder: Path) -> str:
-    """Return the name of the current generation's folder.
-
-    Raises:
-        CorpusError: `folder` is not a corpus.
-    """
+    """Return the name of the current generation's folder; raises CorpusError if there is none."""
     content = read_stamp(folder / POINTER) or {}
     name = str(content.get("generation"))
     if content.keys() == _POINTED and _is_name(name):
@@ -226,11 +222,7 @@ def current_name(folder: Path) -> str:
 
 
 def point_to(folder: Path, name: str) -> None:
-    """Make the generation `name` the current one, atomically.
-
-    Raises:
-        CorpusError: The pointer could not be written and is unchanged.
-    """
+    """Make the generation `name` the current one, atomically; raises CorpusError if it cannot."""
     try:
         write_stamp(folder / POINTER, {"pincite-corpus": FORMAT, "generation": name})
     except OSError as error:

@@ -177,8 +177,7 @@ class LexicalIndex:
 
         Keys of deleted passages may be included. With `accepted`, only these passages are found.
 
-        Raises:
-            CorpusError: There is no sound index.
+        Raises CorpusError: There is no sound index.
         """
         if self._index is None:
             raise CorpusError(

@@ -9,14 +9,14 @@ and a kill only costs time (for a rebuild, which is resumed, one batch).
 import dataclasses
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from pincite.corpus.dense import KIND, DenseIndex, Kind
+from pincite.corpus.dense import KIND, DenseIndex
 from pincite.corpus.generation import (
     COMPACTING,
     POINTER,
@@ -35,7 +35,7 @@ from pincite.corpus.generation import (
     sweep,
 )
 from pincite.corpus.lexical import LexicalIndex
-from pincite.corpus.protocol import Finding
+from pincite.corpus.protocol import Finding, IndexKind
 from pincite.corpus.store import TABLES, Store, connect, share_of_digest, unsound
 from pincite.durable import Tell, WriterLock, n_bytes, silent
 from pincite.errors import CorpusError
@@ -44,55 +44,61 @@ from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Span
 
 NAMED = 20  # problems of one kind that SQLite's checks list one by one
-TOLD_EVERY = 16  # documents
+DOCUMENTS_A_STEP = 16  # between two reports of progress
+# What a user can do about a finding; {} is the corpus.
+RESTORE = "Restore {} from a copy, or make the corpus again from its sources."
+ADD_AGAIN = (
+    "Delete it (pincite corpus delete {} '{}') and add it again from its source, or restore the "
+    "corpus from a copy."
+)
+WRITE_AGAIN = "Write them again: pincite corpus rebuild {}"
+ENCODE_AGAIN = "Encode it again: pincite corpus rebuild {}"
+REPAIR = "Rebuild it: pincite corpus verify {} --repair"
+REMOVE = "Remove it: pincite corpus verify {} --repair"
+RESUME = "Resume it: pincite corpus rebuild {}"
 
 
 def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
-    folder = store.path.parent.parent
+    """Check all that a store holds."""
     for check in (_schema, _pages, _documents, _counters, _vectors):
         try:
-            yield from check(store, folder, tell)
+            yield from check(store, tell)
         except CorpusError as error:  # too damaged for this check; others may work
-            yield _damage(store.path, folder, str(error))
+            yield _damage(store.path, store.corpus, str(error))
 
 
 def _damage(file: Path, folder: Path, problem: str) -> Finding:
-    remedy = f"Restore {folder} from a copy, or make the corpus again from its sources."
-    return Finding("store", str(file), problem, remedy)
+    return Finding("store", str(file), problem, RESTORE.format(folder))
 
 
-def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
+def _schema(store: Store, tell: Tell) -> Iterator[Finding]:
     """Report foreign triggers and views, which would run when the store is searched."""
     sql = "SELECT type, name, tbl_name, sql FROM sqlite_master"
     with closing(connect("file::memory:")) as fresh:
         fresh.executescript(TABLES)
         ours = set(fresh.execute(sql))
     for kind, name, *_ in sorted(set(store.rows(sql)) - ours)[:NAMED]:
-        yield _damage(store.path, folder, f"it has a foreign {kind}, {name!r}")
+        yield _damage(store.path, store.corpus, f"it has a foreign {kind}, {name!r}")
 
 
-def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
+def _pages(store: Store, tell: Tell) -> Iterator[Finding]:
     tell("checking the store's pages", 0, 1)
-    for (problem,) in store.rows(f"PRAGMA integrity_check({NAMED})"):
-        if problem != "ok":
-            yield _damage(store.path, folder, str(problem))
+    found = (str(row[0]) for row in store.rows(f"PRAGMA integrity_check({NAMED})"))
+    problems = [problem for problem in found if problem != "ok"]
     for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
-        problem = f"row {row} of {table} refers to one of {parent} that does not exist"
-        yield _damage(store.path, folder, problem)
+        problems.append(f"row {row} of {table} refers to one of {parent} that does not exist")
+    yield from (_damage(store.path, store.corpus, problem) for problem in problems)
 
 
-def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
+def _documents(store: Store, tell: Tell) -> Iterator[Finding]:
     n_all, n_done = store.n_documents(), 0
     for rows in store.scan("SELECT key, url FROM documents"):
         for key, url in rows:
-            if n_done % TOLD_EVERY == 0:
+            if n_done % DOCUMENTS_A_STEP == 0:
                 tell("checking documents", n_done, n_all)
             n_done += 1
             if problem := _problem_of(store, key, url):
-                remedy = (
-                    f"Delete it (pincite corpus delete {folder} '{url}') and add it again from its "
-                    "source, or restore the corpus from a copy."
-                )
+                remedy = ADD_AGAIN.format(store.corpus, url)
                 yield Finding("document", str(url), problem, remedy)
 
 
@@ -115,51 +121,49 @@ def _problem_of(store: Store, key: int, url: str) -> str:
     return ""
 
 
-def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
-    remedy = f"Write them again: pincite corpus rebuild {folder}"
+def _counters(store: Store, tell: Tell) -> Iterator[Finding]:
+    def wrong(problem: str) -> Finding:
+        return Finding("store", str(store.path), problem, WRITE_AGAIN.format(store.corpus))
+
     ids = (i for rows in store.scan("SELECT key, doc_id FROM documents") for _, i in rows)
     digest = f"{sum(map(share_of_digest, ids)) % 2**128:032x}"
     if (known := store.manifest()["digest"]) != digest:
-        problem = f"the digest is {known}, the documents give {digest}"
-        yield Finding("store", str(store.path), problem, remedy)
+        yield wrong(f"the digest is {known}, the documents give {digest}")
     [(newest,)] = store.rows("SELECT COALESCE(MAX(sequence), 0) FROM changes")
     if newest > store.sequence:
-        problem = f"the log has batch {newest}, the last should be {store.sequence}"
-        yield Finding("store", str(store.path), problem, remedy)
+        yield wrong(f"the log has batch {newest}, the last should be {store.sequence}")
     logged = np.array([(0, 0), *sorted(store.changes(-1).added)], dtype=np.int64)
     reach = np.maximum.accumulate(logged[:, 1])
     for rows in store.scan("SELECT key FROM passages"):
         keys = np.array(rows, dtype=np.int64)[:, 0]
         unlogged = keys[keys > reach[np.searchsorted(logged[:, 0], keys, "right") - 1]]
         if len(unlogged):
-            problem = f"passage {unlogged[0]} and {len(unlogged) - 1} more are not in the log"
-            yield Finding("store", str(store.path), problem, remedy)
+            yield wrong(f"passage {unlogged[0]} and {len(unlogged) - 1} more are not in the log")
 
 
-def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Finding]:
-    dim = int(store.manifest()["dim"])
-    n_all, n_done = store.n_passages(), 0
-    remedy = f"Encode it again: pincite corpus rebuild {folder}"
+def _vectors(store: Store, tell: Tell) -> Iterator[Finding]:
+    def wrong(key: int, problem: str) -> Finding:
+        remedy = ENCODE_AGAIN.format(store.corpus)
+        return Finding("vector", f"passage {key}", problem, remedy)
+
+    dim, n_all, n_done = int(store.manifest()["dim"]), store.n_passages(), 0
     missing = "SELECT key FROM passages WHERE key NOT IN (SELECT passage FROM vectors)"
-    if dim:
-        for (key,) in store.rows(f"{missing} LIMIT {NAMED}"):
-            yield Finding("vector", f"passage {key}", "it has no vector", remedy)
+    for (key,) in store.rows(f"{missing} LIMIT {NAMED}") if dim else ():
+        yield wrong(key, "it has no vector")
     for rows in store.scan("SELECT passage, vector FROM vectors", "passage"):
         tell("checking vectors", n_done, n_all)
         n_done += len(rows)
         for key in unsound(rows, dim):
-            problem = f"it is not a unit vector of {dim} numbers"
-            yield Finding("vector", f"passage {key}", problem, remedy)
+            yield wrong(key, f"it is not a unit vector of {dim} numbers")
 
 
 def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:
-    """Return what is wrong with the corpus, worst first; `repair` rebuilds what is derived.
+    """Return what is wrong with the corpus, worst first.
 
-    Holds the writer's lock if the folder is writable, so that nothing changes meanwhile; readers go
-    on.
+    Nothing changes, except with `repair`: then what is derived is rebuilt, and leftovers are
+    removed. Holds the writer's lock if the folder is writable; readers go on.
 
-    Raises:
-        CorpusError: It is not a corpus, has an unknown format, or another process is writing it.
+    Raises CorpusError: It is not a corpus, has an unknown format, or another process is writing it.
     """
     if not holds_documents(folder):
         current_name(folder)  # raises with the reason
@@ -174,11 +178,18 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
         with closing(generation):
             check_format(folder, generation.store.manifest())
             with generation.store.snapshot():
-                found = list(flaws(generation.store, tell))
+                found = [*pointer, *flaws(generation.store, tell)]
             found += _check_index("words", generation, generation.lexical, repair, tell)
             if generation.has_vectors:
                 found += _check_index("meaning", generation, generation.dense, repair, tell)
-            return [*pointer, *found, *_leftovers(folder, generation, repair)]
+            left = _leftovers(folder, generation)
+            if repair:
+                _remove(left)
+            unfinished = [p for p in generations(folder) if p not in (*left, generation.folder)]
+    problem, remedy = "was left by a process that was killed", REMOVE.format(folder)
+    found += [Finding("leftover", str(p), problem, remedy, not p.exists()) for p in left]
+    problem, remedy = "is an unfinished rebuild", RESUME.format(folder)
+    return found + [Finding("leftover", str(p), problem, remedy) for p in unfinished]
 
 
 def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
@@ -196,14 +207,14 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
         return [Finding("pointer", str(folder / POINTER), problem, remedy)], None
     if repair:
         point_to(folder, possible[0])
-    found = Finding("pointer", str(folder / POINTER), problem, _repair(folder), repair)
-    return [found], possible[0]
+    remedy = REPAIR.format(folder)
+    return [Finding("pointer", str(folder / POINTER), problem, remedy, repair)], possible[0]
 
 
 def _check_index(
     kind: str, generation: Generation, index: LexicalIndex | DenseIndex, repair: bool, tell: Tell
 ) -> list[Finding]:
-    remedy = _repair(generation.folder.parent)
+    remedy = REPAIR.format(generation.folder.parent)
 
     def findings() -> list[Finding]:
         try:
@@ -222,30 +233,22 @@ def _check_index(
     return [*(dataclasses.replace(finding, repaired=True) for finding in found), *findings()]
 
 
-def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Finding]:
-    """Report leftovers of killed processes, and an unfinished rebuild, which can be resumed."""
-    gone = left_behind(folder, generation.folder.name)
-    gone += [*folder.glob("*.part"), *generation.folder.glob("*.part")]
-    gone += [*generation.lexical.leftovers(), *generation.dense.leftovers()]
-    for path in gone if repair else ():
+def _leftovers(folder: Path, generation: Generation) -> list[Path]:
+    """Return the files and folders that killed processes left."""
+    parts = [*folder.glob("*.part"), *generation.folder.glob("*.part")]
+    of_indexes = [*generation.lexical.leftovers(), *generation.dense.leftovers()]
+    return [*left_behind(folder, generation.folder.name), *parts, *of_indexes]
+
+
+def _remove(paths: Sequence[Path]) -> None:
+    for path in paths:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-    problem = "was left by a process that was killed"
-    remedy = f"Remove it: pincite corpus verify {folder} --repair"
-    left = ((str(path), problem, remedy, repair and not path.exists()) for path in gone)
-    going_on = ("is an unfinished rebuild", f"Resume it: pincite corpus rebuild {folder}")
-    others = (p for p in generations(folder) if p not in gone and p != generation.folder)
-    going = ((str(path), *going_on, False) for path in others)
-    return [Finding("leftover", *facts) for facts in (*left, *going)]
 
 
-def _repair(folder: Path) -> str:
-    return f"Rebuild it: pincite corpus verify {folder} --repair"
-
-
-def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tuple[int, int]:
+def optimize(folder: Path, tell: Tell = silent, index: IndexKind | None = None) -> tuple[int, int]:
     """Compact the corpus and remove leftovers of killed processes; needs no encoder.
 
     Returns its bytes before and after. `index`: the new kind of its vector index; None keeps it.
@@ -277,7 +280,7 @@ def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> tu
         return before, n_bytes(folder)
 
 
-def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None:
+def _copy(old: Generation, target: Path, tell: Tell, index: IndexKind | None) -> None:
     n_expected = old.store.n_live_bytes()
     try:
         target.mkdir()
@@ -305,7 +308,7 @@ def rebuild(
     folder: Path,
     encoder: Encoder | None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-    index: Kind | None = None,
+    index: IndexKind | None = None,
 ) -> None:
     """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
 
@@ -313,8 +316,7 @@ def rebuild(
     until the new one is complete, and switch at their next call. `index` is the new kind of the
     vector index; None keeps it.
 
-    Raises:
-        CorpusError: It is not a corpus, its store is damaged, or another process is writing it.
+    Raises CorpusError: It is not a corpus, its store is damaged, or another process is writing it.
     """
     current_name(folder)
     with WriterLock(folder):

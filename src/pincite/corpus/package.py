@@ -60,11 +60,7 @@ class Package:
 
 
 def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
-    """Write the current state of a corpus to one file; writers and readers go on.
-
-    Raises:
-        CorpusError: It is not a corpus, or the file cannot be written.
-    """
+    """Write a corpus as it is now to a file, also while it is written; raises CorpusError."""
     if isinstance(folder, str):
         with tempfile.TemporaryDirectory() as aside:
             return pack(_copy_to_folder(folder, Path(aside) / "corpus", tell), file, tell)
@@ -248,11 +244,7 @@ class Copied(NamedTuple):
 
 
 def copy(source: Corpus, target: Corpus, progress: Callable[[int, int], None]) -> Copied:
-    """Copy all documents of `source`; `progress` is called with the number done and the total.
-
-    Raises:
-        CorpusError: A corpus cannot be read or written.
-    """
+    """Copy all documents; `progress` is called with the number done and the total."""
     n_copied = n_known = n_vectors = 0
     n_all, urls = source.status().n_documents, source.urls()
     has_same_encoder = source.manifest()["encoder"] == target.manifest()["encoder"]

@@ -1,36 +1,28 @@
-"""What every corpus can do, how an engine opens one, and how one or several are searched.
+"""What every corpus can do, how an engine opens one, and how it ranks what its indexes find.
 
 An index knows only keys and scores. Deleted passages and those on excluded sites must not use up
 the k, and the order of equal scores must not depend on the index. So the search deepens until k
 survive *and* the cut does not go through a tie, or nothing is left.
-
-Hits of several corpora are ranked as if from one: word frequencies are summed, and vectors of one
-encoder are compared. Hits of different encoders are merged by rank. If an address is in several
-corpora, the first corpus's document is used.
 """
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
-from pincite.corpus.dense import Kind
-from pincite.corpus.store import After, Contents, ListedDocument, Selection
 from pincite.durable import Tell
 from pincite.errors import ConfigError, CorpusError
-from pincite.notes import Note
-from pincite.protocols import Encoder, Floats, Query, Retriever, WordRetriever
+from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
-from pincite.retrieval.fusion import Fused, Mode, pooled
-from pincite.retrieval.fusion import merged as merged_by_rank
+from pincite.retrieval.fusion import Fused, Mode
 from pincite.types import Document, Hit, Passage, Span
 
 Address: TypeAlias = Path | str  # a folder, or `scheme://…`
 Way: TypeAlias = Literal["hybrid", "lexical", "dense"]
+IndexKind: TypeAlias = Literal["ivf", "hnsw"]  # of vectors
 Comparison: TypeAlias = Literal["new", "changed", "same"]
 Merge: TypeAlias = Callable[[Sequence[list[Hit]]], list[Hit]]
 NO_FILTERS = Filters()
@@ -48,6 +40,46 @@ class CorpusStatus:
     sequence: int  # of the last committed batch
     lexical_sequence: int  # of the last batch in the word index; -1 without an index
     unfinished_rebuild: bool
+
+
+Order: TypeAlias = Literal["added", "title", "date"]  # of a list of documents
+After: TypeAlias = tuple[str, int]  # sort value and key of the last row of a page
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which documents to list; an empty field does not restrict."""
+
+    order: Order = "added"
+    text: str = ""  # substring of the title or the address, ignoring case
+    kind: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document without its text."""
+
+    key: int
+    sorted_by: str  # with `key`: where the next page starts
+    doc_id: str
+    url: str
+    title: str
+    kind: str
+    published: str | None
+    language: str | None
+    n_passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Counts of a corpus's documents, most frequent first, and their date range."""
+
+    kinds: Mapping[str, int]
+    languages: Mapping[str, int]  # "": unknown
+    first: str | None  # earliest and latest date of publication, ISO; None: no known dates
+    last: str | None
+    n_undated: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +196,7 @@ class Corpus(ABC):
     def dense(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
     ) -> "CorpusRetriever":
-        """Search by meaning, among the same documents as `lexical`.
-
-        Raises:
-            CorpusError: The corpus has no vectors, or was opened without an encoder.
-        """
+        """Search by meaning, as `lexical`; raises CorpusError without vectors or encoder."""
         if not self.has_vectors:
             raise CorpusError(
                 f"{self.address} was made without an encoder and has no vectors to search. "
@@ -282,7 +310,7 @@ class Engine(Protocol):
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
         """What is wrong with it, worst first; `repair` rebuilds what is derived."""
 
-    def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
+    def optimize(self, address: Address, tell: Tell, index: IndexKind | None) -> str:
         """Make it compact; returns a sentence that says what was gained."""
 
     def rebuild(
@@ -290,7 +318,7 @@ class Engine(Protocol):
         address: Address,
         encoder: Encoder | None,
         progress: Callable[[int, int], None],
-        index: Kind | None,
+        index: IndexKind | None,
     ) -> None:
         """Rebuild it from the stored documents, with this encoder and today's rules."""
 
@@ -314,7 +342,6 @@ class Placed(Protocol):
 
 
 Where = TypeVar("Where", bound=Placed)
-Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # see `Corpus.counted`
 
 MARGIN = 32  # first extra depth; usually covers deleted, excluded and tied passages
 DEEPER = 4  # depth factor of each further attempt
@@ -378,144 +405,5 @@ def idf(n_all: int, n_having: int) -> float:
     return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
 
 
-def terms(counted: Sequence[Counted]) -> list[tuple[str, float]]:
-    """Return each word's indexed form and its idf over all corpora, from `Corpus.counted`."""
-    n_all = sum(n for n, _ in counted)
-    of_words = zip(*(words for _, words in counted), strict=True)
-    return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
-
-
 def text_of(query: Query) -> str:
     return query if isinstance(query, str) else " ".join(text for text, _ in query)
-
-
-# ── Several corpora ───────────────────────────────────────────────────────────────────────────────
-
-_WORD = re.compile(r"[^\W_]+")  # tokenize like the index: runs of letters and digits
-
-
-@dataclass(frozen=True, slots=True)
-class Corpora:
-    """One or more open corpora by name; a single one behaves as if used alone."""
-
-    named: Mapping[str, Corpus]
-    marked: Callable[[Document], Document] = lambda document: document  # if retracted
-
-    @property
-    def encoder(self) -> Encoder | None:
-        return next((each.encoder for each in self.named.values() if each.encoder), None)
-
-    @property
-    def n_documents(self) -> int:
-        return sum(each.status().n_documents for each in self.named.values())
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """Warnings about corpora of which a search sees only a part."""
-        behind = (name for name, each in self.named.items() if not each.is_complete)
-        return tuple(Note("corpus_behind", {"corpus": name}) for name in behind)
-
-    def versions(self) -> dict[str, str]:
-        """Return what results record: encoders and digests, by name if there are several."""
-        found = {name: each.manifest() for name, each in self.named.items()}
-        if len(found) == 1:
-            (only,) = found.values()
-            return {"encoder": only["encoder"], "corpus": only["digest"]}
-        encoders = dict.fromkeys(each["encoder"] for each in found.values())
-        digests = (f"{name} {each['digest']}" for name, each in found.items())
-        return {"encoder": ", ".join(encoders), "corpus": ", ".join(digests)}
-
-    def get(self, urls: Sequence[str]) -> list[Document | None]:
-        """Return the documents at `urls`, in order, each from the first corpus that has it."""
-        found, several = dict[str, Document](), len(self.named) > 1
-        for name, corpus in self.named.items():
-            wanted = [url for url in dict.fromkeys(urls) if url not in found]
-            for url, document in zip(wanted, corpus.get(wanted), strict=True):
-                if document:
-                    found[url] = replace(document, corpus=name) if several else document
-        return [self.marked(found[url]) if url in found else None for url in urls]
-
-    def lexical(
-        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> WordRetriever:
-        searches = [each.lexical(exclude, filters) for each in self.named.values()]
-        return _ByWords(list(self.named.values()), searches) if len(searches) > 1 else searches[0]
-
-    def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Retriever:
-        """Search by meaning, like `Corpus.dense`; each encoder gets the query's text."""
-        corpora = list(self.named.values())
-        searches = [each.dense(exclude, filters) for each in corpora]
-        return _ByMeaning(corpora, searches) if len(searches) > 1 else searches[0]
-
-    def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """Like `Corpus.nearest`, each document from the first corpus that has it."""
-        found: dict[str, list[Passage]] = {}
-        for corpus in self.named.values():
-            known = zip(urls, corpus.ids(urls), strict=True)
-            here = [url for url, doc_id in known if doc_id is not None and url not in found]
-            found |= zip(here, corpus.nearest(question, here, k), strict=True)
-        return [found.get(url, []) for url in urls]
-
-
-@dataclass(frozen=True, slots=True)
-class _ByWords:
-    """BM25 over several indexes with a shared idf: query weights replace each index's own."""
-
-    corpora: Sequence[Corpus]
-    searches: Sequence[WordRetriever]
-
-    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        split = [list(_words(query)) for query in queries]
-        words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
-        counted = [corpus.counted(words) for corpus in self.corpora]
-        rare = {word: value for word, (_, value) in zip(words, terms(counted), strict=True)}
-        found = []
-        for search, (n_all, having) in zip(self.searches, counted, strict=True):
-            here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}
-            ratios = {word: rare[word] / here[word] for word in words}
-            weighted = [tuple((w, x * ratios[w]) for w, x in of_query) for of_query in split]
-            found.append(search.retrieve(weighted, k))
-        own = _of_first(self.corpora, found)
-        return [pooled(runs, k) for runs in zip(*own, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class _ByMeaning:
-    """Compares scores within an encoder, and merges hits of different encoders by rank."""
-
-    corpora: Sequence[Corpus]
-    searches: Sequence[Retriever]
-
-    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        found = _of_first(self.corpora, [each.retrieve(queries, k) for each in self.searches])
-        of_encoder: dict[str, list[list[list[Hit]]]] = {}
-        for corpus, runs in zip(self.corpora, found, strict=True):
-            of_encoder.setdefault(corpus.manifest()["encoder"], []).append(runs)
-        of_each = (zip(*of_one, strict=True) for of_one in of_encoder.values())
-        compared = [[pooled(runs, k) for runs in of_one] for of_one in of_each]
-        if len(compared) == 1:
-            return compared[0]
-        return [merged_by_rank(runs, k) for runs in zip(*compared, strict=True)]
-
-
-def _words(query: Query) -> Iterator[tuple[str, float]]:
-    for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
-        yield from ((match[0], weight) for match in _WORD.finditer(text))
-
-
-def _of_first(corpora: Sequence[Corpus], found: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
-    """Drop each corpus's hits at addresses where an earlier corpus has a different text.
-
-    `Corpora.get` returns the earlier document, which does not contain the passage.
-    """
-    kept = []
-    for number, runs in enumerate(found):
-        ids = {hit.passage.url: hit.passage.doc_id for hits in runs for hit in hits}
-        other = {
-            url
-            for earlier in corpora[:number]
-            for url, known in zip(ids, earlier.ids(list(ids)), strict=True)
-            if known not in (None, ids[url])
-        }
-        kept.append([[hit for hit in hits if hit.passage.url not in other] for hits in runs])
-    return kept

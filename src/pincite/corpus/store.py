@@ -17,13 +17,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pincite.corpus.protocol import After, Contents, ListedDocument, Order, Selection
 from pincite.durable import replacing
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
@@ -64,46 +64,6 @@ class Place(NamedTuple):
     @property
     def passage_id(self) -> str:
         return f"{self.doc_id}:{self.span.start}-{self.span.end}"
-
-
-Order: TypeAlias = Literal["added", "title", "date"]  # of a list of documents
-After: TypeAlias = tuple[str, int]  # sort value and key of the last row of a page
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which documents to list; an empty field does not restrict."""
-
-    order: Order = "added"
-    text: str = ""  # substring of the title or the address, ignoring case
-    kind: str = ""
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
-    """A document without its text."""
-
-    key: int
-    sorted_by: str  # with `key`: where the next page starts
-    doc_id: str
-    url: str
-    title: str
-    kind: str
-    published: str | None
-    language: str | None
-    n_passages: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Counts of a corpus's documents, most frequent first, and their date range."""
-
-    kinds: Mapping[str, int]
-    languages: Mapping[str, int]  # "": unknown
-    first: str | None  # earliest and latest date of publication, ISO; None: no known dates
-    last: str | None
-    n_undated: int
 
 
 def content_hash(document: Document) -> str:
@@ -172,11 +132,7 @@ def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]
 
 
 def unpacked(data: bytes) -> str:
-    """Decompress a block of text.
-
-    Raises:
-        ValueError: It is damaged (or `zlib.error`).
-    """
+    """Decompress a block of text; raises ValueError or `zlib.error` if it is damaged."""
     unpacking = zlib.decompressobj()
     text = unpacking.decompress(data, _BLOCK_BYTES)
     if not unpacking.eof:
@@ -195,11 +151,7 @@ def unsound(rows: Sequence[tuple[int, bytes]], dim: int) -> list[int]:
 
 
 def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
-    """Return keys and vectors (n_rows, dim).
-
-    Raises:
-        ValueError: A vector has another length.
-    """
+    """Return keys and vectors (n_rows, dim); raises ValueError for one of another length."""
     n_bytes = dim * _VECTOR.itemsize
     for key, data in rows:
         if not isinstance(data, bytes) or len(data) != n_bytes:
@@ -220,9 +172,30 @@ def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
             yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
 
 
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Raise SQLite's errors as ours."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
+        raise
+    except UnicodeDecodeError as error:
+        why = f"a text in it cannot be decoded: {error}"
+        raise CorpusError(damaged(path, why)) from error
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
+            raise KeyboardInterrupt from error
+        raise CorpusError(
+            f"{path}: {error}. What was committed before stays, and nothing else was written. Is "
+            "the disk full, or the file on a medium that cannot be written or read?"
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise CorpusError(damaged(path, str(error))) from error
+
+
 def connect(uri: str) -> sqlite3.Connection:
     """Open a connection with the store's settings; raises CorpusError."""
-    try:
+    with reported(Path(uri)):
         # Worker threads share one connection; the corpus serialises them.
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         # FULL: a batch takes minutes to encode, so a disk flush to survive a power cut costs
@@ -232,10 +205,6 @@ def connect(uri: str) -> sqlite3.Connection:
         connection.create_function("folded", 1, _folded_bytes, deterministic=True)
         connection.execute("PRAGMA busy_timeout=10000")
         connection.execute(f"PRAGMA journal_size_limit={64 << 20}")
-    except sqlite3.OperationalError as error:
-        raise CorpusError(failed(Path(uri), error)) from error
-    except sqlite3.DatabaseError as error:
-        raise CorpusError(damaged(Path(uri), str(error))) from error
     return connection
 
 
@@ -262,13 +231,6 @@ def mode(path: Path, write: bool) -> str:
     if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
         return "mode=ro"
     return "mode=ro&immutable=1"
-
-
-def failed(path: Path, error: sqlite3.OperationalError) -> str:
-    return (
-        f"{path}: {error}. What was committed before stays, and nothing else was written. Is the "
-        "disk full, or the file on a medium that cannot be written or read?"
-    )
 
 
 TICK_STEPS = 100_000  # SQLite virtual-machine steps between two ticks: some milliseconds
@@ -337,7 +299,7 @@ class Store:
     """One open SQLite file. Methods that write must be called inside `batch()`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
+        self.path, self.corpus = path, path.parent.parent  # its file, and the corpus folder
         self._connection = connection
 
     @classmethod
@@ -346,7 +308,7 @@ class Store:
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
         store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
-        with store._reported():
+        with reported(path):
             store._connection.execute("PRAGMA journal_mode=WAL")
             store._connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         counters = {"sequence": "0", "digest": f"{0:032x}"}
@@ -357,11 +319,7 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, *, write: bool) -> "Store":
-        """Open an existing store.
-
-        Raises:
-            CorpusError: It is missing, is not an SQLite file, or its header is damaged.
-        """
+        """Open an existing store; raises CorpusError if it is missing or damaged."""
         store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
         try:
             store.manifest()
@@ -664,7 +622,7 @@ class Store:
     # ── All SQL goes through here, so that SQLite's errors become ours ───────────────────────────
 
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
-        with self._reported():
+        with reported(self.path):
             return selected(self._connection, sql, arguments)
 
     def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
@@ -674,11 +632,11 @@ class Store:
         return rows[0][0]
 
     def _run(self, sql: str, arguments: Sequence[object] = ()) -> sqlite3.Cursor:
-        with self._reported():
+        with reported(self.path):
             return self._connection.execute(sql, arguments)
 
     def _run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        with self._reported():
+        with reported(self.path):
             self._connection.executemany(sql, rows)
 
     def scan(
@@ -707,22 +665,6 @@ class Store:
     def _roll_back(self) -> None:
         if self._connection.in_transaction:  # a full disk or a damaged file has ended it already
             self._run("ROLLBACK")
-
-    @contextmanager
-    def _reported(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.ProgrammingError:  # a closed store: our bug, not the file's fault
-            raise
-        except UnicodeDecodeError as error:
-            why = f"a text in it cannot be decoded: {error}"
-            raise CorpusError(damaged(self.path, why)) from error
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
-                raise KeyboardInterrupt from error
-            raise CorpusError(failed(self.path, error)) from error
-        except sqlite3.DatabaseError as error:
-            raise CorpusError(damaged(self.path, str(error))) from error
 
     @contextmanager
     def _readable(self, what: str) -> Iterator[None]:

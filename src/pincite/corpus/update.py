@@ -234,8 +234,7 @@ def update(
     A dry run needs no corpus. `progress` is called after each file and batch, and within long
     files. `parallel` reads the files; None: threads of this process.
 
-    Raises:
-        InputError: A path does not exist; nothing has been changed.
+    Raises InputError: A path does not exist; nothing has been changed.
     """
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))

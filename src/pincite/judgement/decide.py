@@ -9,12 +9,15 @@ not be checked never counts against a claim.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from pincite import errors
+from pincite.notes import Note
 from pincite.types import (
     CitationResult,
+    Claim,
     DecidedBy,
     Effect,
     Evidence,
@@ -349,3 +352,25 @@ def log_odds(probability: float) -> float:
     """Convert to log-odds, finite for 0 and 1, to which a JSON's four digits may round."""
     inside = min(max(probability, 0.00005), 0.99995)
     return math.log(inside / (1 - inside))
+
+
+# ── Pairs that met a bug ──────────────────────────────────────────────────────────────────────────
+
+# Log-odds of support of such a pair, a probability of 0.00005: below every judged pair.
+NO_SUPPORT = -9.9
+
+
+def verified(
+    verify: Callable[[Sequence[tuple[Claim, Passage]]], Sequence[Evidence]],
+    pairs: Sequence[tuple[Claim, Passage]],
+) -> list[Evidence]:
+    """Judge each pair; one that meets a bug is `not_judged` and does not affect the others."""
+    return errors.each(verify, pairs, lambda pair, why: not_judged(pair[1], why))
+
+
+def not_judged(passage: Passage, why: Failed) -> Evidence:
+    return Evidence(passage, 0.0, 0.0, 1.0, NO_SUPPORT, failed=why)
+
+
+def notes_of(why: Failed) -> tuple[Note, ...]:
+    return (Note("not_judged", {"error": why.detail}),)

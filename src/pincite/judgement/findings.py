@@ -8,27 +8,35 @@ threshold, be ranked among the others, and say what it rests on.
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
+from typing import TypeVar
 
+from pincite import errors
 from pincite.judgement import decide
 from pincite.judgement.atoms import atoms, beyond_quote, is_within, unstated_atoms
 from pincite.text.words import content_words, missing_words
 from pincite.types import (
     Basis,
     CitationResult,
+    Claim,
     Effect,
     Evidence,
+    Failed,
     Finding,
     Label,
     Part,
+    Reason,
     Span,
     Unchecked,
+    Uncited,
     Verifiability,
     WitnessKind,
 )
 
+T = TypeVar("T")
 _LIST_ITEM = 2  # words of a clause that may be an item of a list
 # Share of a claim's words that a quote lacks which seems to verify it.
 FEW_MISSING = 0.25
@@ -266,3 +274,32 @@ def flag_precisions(rates: tuple[float, float] | None) -> tuple[tuple[float, flo
         return ()
     caught, false_alarms = rates
     return tuple((b, b * caught / (b * caught + (1 - b) * false_alarms)) for b in BASE_RATES)
+
+
+# ── Findings that met a bug ───────────────────────────────────────────────────────────────────────
+
+
+def not_read(url: str, why: Failed) -> Unchecked:
+    return Unchecked(url, Reason.INTERNAL_ERROR, why.detail)
+
+
+def without_verdict(claim: Claim, why: Failed) -> Finding:
+    """Return a claim without a verdict: each of its citations could not be checked."""
+    results = tuple(
+        CitationResult(each, not_read(each.url or "", why), Label.UNCHECKED)
+        for each in claim.citations
+    )
+    return Finding(claim, results, None, Label.UNCHECKED, None, (), failed=why)
+
+
+def rendered(render: Callable[[Finding], T], finding: Finding) -> T:
+    """Render a finding; if that raises, render the claim without a verdict."""
+    return errors.attempted(
+        lambda: render(finding), lambda why: render(without_verdict(finding.claim, why))
+    )
+
+
+def rendered_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
+    """Render an uncited sentence; if that raises, render it without its sources."""
+    bare = partial(replace, uncited, suggestions=(), excluded=(), reasons_coded=())
+    return errors.attempted(lambda: render(uncited), lambda why: render(bare(failed=why)))

@@ -1,35 +1,24 @@
-"""Calls of language models: a client of one server, and a run's calls within a budget.
-
-`Client` limits time and size, and retries. It follows no redirects and ignores proxies in the
-environment, so text goes only to the configured address. httpx's timeouts apply to single reads, so
-sockets are shut down when a request times out or its call is stopped.
+"""A run's calls of language models, within a budget.
 
 `Calls` counts, caches and records. One prompt gets one reply in a run, so that a trace shows which
 reply counted. A spent budget, a permanent refusal or an unreachable server ends the calls, not the
 run.
 """
 
-import functools
 import hashlib
 import json
-import os
 import re
-import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, TypeAlias, TypeVar
 
 from pincite.durable import CacheFile
 from pincite.errors import (
-    BadReply,
-    ConfigError,
     NotAsked,
     PinciteError,
     ServerBusy,
@@ -37,338 +26,12 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
+from pincite.llm.client import POLL
 from pincite.notes import Note
 from pincite.protocols import Completion, Generator, Prompt, TokenChoice, Usage
-from pincite.text.hosts import seconds_to_wait
 from pincite.types import Failed
 
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx2
-
 T = TypeVar("T")
-A = TypeVar("A")
-EVENTS = "text/event-stream"
-SHOWN = 200  # characters of a server's message
-_BUSY = (408, 425, 429)
-POLL = 0.5  # seconds between polls, so that Ctrl-C is handled
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a request. Seconds are per attempt."""
-
-    seconds: float = 120.0  # for the whole reply: a model on a CPU writes a few words a second
-    connect_seconds: float = 10.0
-    reply_bytes: int = 4_000_000
-    attempts: int = 4  # in all, if the server is busy or unreachable
-    first_wait: float = 1.0  # seconds before the second attempt, doubled each time
-    longest_wait: float = 60.0  # give up on a server that asks for a longer wait
-    at_once: int = 4  # concurrent requests
-
-
-@dataclass(slots=True, eq=False)
-class Call:
-    """A group of requests: whether it was stopped, and its open sockets."""
-
-    stopped: threading.Event = field(default_factory=threading.Event)
-    refused: ServerRefused | None = None  # the call's other prompts are then not sent
-    sockets: set[socket.socket] = field(default_factory=set)
-
-    def stop(self) -> None:
-        """End all waiting now; callable from any thread."""
-        self.stopped.set()
-        for connection in list(self.sockets):
-            _shut(connection)
-
-
-class Retry(Exception):
-    """`error` is raised unless another attempt, after `after` seconds, succeeds."""
-
-    def __init__(self, error: ServerBusy | ServerUnreachable, after: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error, self.after = error, after
-
-
-class Key(str):
-    """A server's key, or "", with the environment variable that holds it."""
-
-    variable = "PINCITE_CHAT_KEY"
-
-    @classmethod
-    def read(cls, variable: str) -> "Key":
-        key = cls(os.environ.get(variable, "").strip())
-        key.variable = variable
-        return key
-
-
-class Client:
-    """A client of one server; thread-safe."""
-
-    _path: str = "/chat/completions"  # below the address
-    _setting: ClassVar[str] = "chat.url"  # name of the address in messages
-    _variable: str = Key.variable
-    _check: ClassVar[str] = "Check chat.url (it usually ends in /v1) and chat.model."
-
-    def __init__(self, url: str, key: str, limits: Limits | None) -> None:
-        """`url`: already checked; `key`: "" if the server needs none."""
-        if isinstance(key, Key):
-            self._variable = key.variable
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError(f"{self._variable} has characters that are not valid in a key.")
-        self.url, self._key, self._limits = url, key, limits or Limits()
-        self._calls: set[Call] = set()
-        self._stopped = False
-
-    def stop(self) -> None:
-        """Fail all requests in flight and all later ones; callable from any thread."""
-        self._stopped = True
-        for call in list(self._calls):
-            call.stop()
-
-    def _each(self, act: Callable[[A, Call], T], items: Sequence[A]) -> list[T]:
-        """Apply `act` to each item, some concurrently; if one raises, the others are stopped."""
-        call = Call()
-        self._calls.add(call)
-        try:
-            if len(items) < 2:  # Ctrl-C reaches the main thread at once
-                return [act(item, call) for item in items]
-            pool = ThreadPoolExecutor(min(self._limits.at_once, len(items)), "pincite-server")
-            try:
-                futures = [pool.submit(act, item, call) for item in items]
-                waiting = set(futures)
-                while waiting:  # a wait without end would miss a Ctrl-C as it begins
-                    done, waiting = wait(waiting, POLL, return_when=FIRST_EXCEPTION)
-                    for future in done:
-                        future.result()
-                return [future.result() for future in futures]
-            finally:
-                call.stop()
-                pool.shutdown(wait=True, cancel_futures=True)
-        finally:
-            self._calls.discard(call)
-
-    def _persistently(self, attempt: Callable[[], T], call: Call) -> T:
-        """Return the first successful attempt's result; raises ServerError after the last one."""
-        number = 0
-        while True:
-            number += 1
-            self._check_wanted(call)
-            try:
-                return attempt()
-            except Retry as retry:
-                self._wait(retry, number, call)
-
-    def _check_wanted(self, call: Call) -> None:
-        if call.refused:
-            raise call.refused
-        if self._stopped:
-            raise ServerUnreachable(f"{self.url} was not called: the run was stopped.")
-
-    def _wait(self, retry: Retry, attempt: int, call: Call) -> None:
-        """Wait for the next attempt; raises the error if there is none."""
-        pause = self._limits.first_wait * 2 ** (attempt - 1) if retry.after is None else retry.after
-        if attempt == self._limits.attempts or pause > self._limits.longest_wait:
-            raise retry.error from None
-        if call.stopped.wait(pause):
-            raise ServerUnreachable(f"Waiting for {self.url} was stopped.")
-
-    @contextmanager
-    def _response(self, request: dict[str, Any], call: Call) -> Iterator["httpx2.Response"]:
-        """Yield a response whose body is still to be read; raises Retry if none is reached."""
-        import httpx2
-
-        limits, begun = self._limits, False
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if request.get("stream"):
-            headers["Accept"] = f"{EVENTS}, application/json"
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        with _deadline(limits.seconds, call) as (overdue, trace):
-            try:
-                with (
-                    httpx2.Client(
-                        verify=_certificates(),
-                        timeout=httpx2.Timeout(limits.seconds, connect=limits.connect_seconds),
-                        trust_env=False,
-                        follow_redirects=False,
-                    ) as client,
-                    client.stream(
-                        "POST",
-                        self.url + self._path,
-                        json=request,
-                        headers=headers,
-                        extensions={"trace": trace},
-                    ) as response,
-                ):
-                    begun = True
-                    yield response
-                    if overdue.is_set():  # a body of unknown length would seem complete
-                        raise self._late()
-            except httpx2.InvalidURL as error:
-                raise ConfigError(f"{self._setting} is {self.url!r}: {error}") from error
-            except httpx2.ConnectTimeout as error:
-                what = f"did not accept a connection within {limits.connect_seconds:g} s. Is it up?"
-                raise Retry(ServerUnreachable(f"{self.url} {what}")) from error
-            except httpx2.TimeoutException as error:
-                raise self._late() from error
-            except httpx2.HTTPError as error:
-                if overdue.is_set():
-                    raise self._late() from error
-                detail = self._printable(str(error)) or type(error).__name__
-                what = f"cannot be reached ({detail}). Is the server running there?"
-                if begun:
-                    what = f"broke off in the middle of its reply ({detail})."
-                raise Retry(ServerUnreachable(f"{self.url} {what}")) from error
-
-    def _late(self) -> ServerUnreachable:
-        """Not retried: a reply that took too long would do so again."""
-        return ServerUnreachable(
-            f"{self.url} sent no complete reply within {self._limits.seconds:g} s. Send less at "
-            "once, or use a smaller model or a faster server."
-        )
-
-    def _body(self, response: "httpx2.Response") -> bytes:
-        """Return the whole body; raises BadReply if it is larger than `Limits.reply_bytes`."""
-        body = bytearray()
-        for part in response.iter_raw():
-            body += part
-            if len(body) > self._limits.reply_bytes:
-                raise self._too_large(response)
-        return bytes(body)
-
-    def _events(self, response: "httpx2.Response") -> Iterator[str]:
-        """Yield the data of each server-sent event; raises BadReply if too large or compressed."""
-        import httpx2
-
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise BadReply(f"{self.url} compressed its reply; expected it uncompressed.", 200)
-        size, limit = 0, self._limits.reply_bytes
-        try:
-            for event in httpx2.EventSource(response, max_event_size=limit):
-                size += len(event.data)
-                if size > limit:
-                    raise self._too_large(response)
-                if event.data:
-                    yield event.data
-        except httpx2.SSEError as error:  # the event is too large
-            raise self._too_large(response) from error
-
-    def _too_large(self, response: "httpx2.Response") -> BadReply:
-        return BadReply(
-            f"{self.url} replied with more than {self._limits.reply_bytes:,} bytes. Is it the "
-            "right server?",
-            response.status_code,
-        )
-
-    def _printable(self, text: str) -> str:
-        """Format a server's message as one short line without the key."""
-        if self._key:
-            text = text.replace(self._key, "[key]")
-        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        return line if len(line) <= SHOWN else line[:SHOWN] + "…"
-
-    def _failure(
-        self, status: int, headers: Mapping[str, str], body: bytes
-    ) -> Retry | ServerRefused:
-        """Return the error for a status other than 200."""
-        error = error_of(body)
-        message = self._printable(str(error.get("message") or body.decode("utf-8", "replace")))
-        answer = f"{self.url} answered {status}{f' ({message})' if message else ''}."
-        # OpenAI also answers 429 when an account has no credit, where waiting does not help.
-        no_credit = "insufficient_quota" in (error.get("code"), error.get("type"))
-        if (status in _BUSY and not no_credit) or status >= 500:
-            busy = ServerBusy(f"{answer} Send less at once, or try again later.", status)
-            return Retry(busy, seconds_to_wait(headers.get("retry-after", "")))
-        advice = {
-            401: f"Set the server's key in the variable {self._variable}.",
-            402: "The account has no credit left: add some, or use another server.",
-            403: f"The key in {self._variable} may not use this model.",
-            404: self._check,
-        }.get(402 if no_credit else status, "See the server's log.")
-        if 300 <= status < 400:
-            advice = f"Redirects are not followed: set {self._setting} to where the server is."
-        return ServerRefused(f"{answer} {advice}", status)
-
-
-@functools.cache
-def _certificates() -> "ssl.SSLContext":
-    """Cached, since loading them takes 40 ms."""
-    import httpx2
-
-    return httpx2.create_ssl_context(trust_env=False)
-
-
-@contextmanager
-def _deadline(
-    seconds: float, call: Call
-) -> Iterator[tuple[threading.Event, Callable[[str, dict[str, Any]], None]]]:
-    """Shut down a request's sockets after `seconds`; yields an event set then, and a trace hook."""
-    overdue, opened = threading.Event(), list[socket.socket]()
-
-    def trace(event: str, info: dict[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            opened.append(info["return_value"].get_extra_info("socket"))
-            call.sockets.add(opened[-1])
-            if overdue.is_set() or call.stopped.is_set():
-                _shut(opened[-1])
-
-    def end() -> None:
-        overdue.set()
-        for connection in opened:
-            _shut(connection)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield overdue, trace
-    finally:
-        timer.cancel()
-        call.sockets.difference_update(opened)
-
-
-def _shut(connection: socket.socket) -> None:
-    with suppress(OSError):  # already closed
-        connection.shutdown(socket.SHUT_RDWR)
-
-
-def check_url(url: str, setting: str, variable: str) -> str:
-    """Return the address without a trailing slash; `setting` and `variable` are for messages.
-
-    Raises:
-        ConfigError: It is not an http address, or has credentials, a query or a fragment.
-    """
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ConfigError(
-            f"{setting} is {url!r}; expected an address like http://localhost:8080/v1."
-        )
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            f"{setting} has credentials or a query, which would appear in reports. Set the bare "
-            f"address, and put the key into the variable {variable}."
-        )
-    return url.rstrip("/")
-
-
-def error_of(body: bytes) -> dict[str, Any]:
-    """Return the `error` object of a refusal, or whatever the server sent instead."""
-    try:
-        reply = json.loads(body)
-        error = reply.get("error", reply)
-    except (ValueError, AttributeError, RecursionError):
-        return {}
-    return error if isinstance(error, dict) else {"message": error}
-
-
-# ── Within a budget ──────────────────────────────────────────────────────────────────────────────
-
 ATTEMPTS = 3  # until a reply is readable; a model that fails three times misunderstands the prompt
 RETRY_TEMPERATURE = 0.5  # at 0, many models repeat themselves whatever the seed
 GIVE_UP = 8  # consecutive calls, each with several attempts, that reached no server
@@ -679,11 +342,9 @@ def _tokens_in(piece: str) -> int:
 
 def notes_of(calls: Iterable[Calls]) -> tuple[Note, ...]:
     """Notes for a report: the judge's examination, and opinions missing for a reason of the run."""
-    return tuple(
-        note
-        for each in calls
-        for note in (
-            *each.notes,
-            *(Note("no_second_opinions", {"n": n, "why": w}) for w, n in each.unanswered.items()),
-        )
-    )
+    notes = list[Note]()
+    for each in calls:
+        notes += each.notes
+        for why, n in each.unanswered.items():
+            notes.append(Note("no_second_opinions", {"n": n, "why": why}))
+    return tuple(notes)

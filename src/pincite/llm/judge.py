@@ -289,6 +289,22 @@ def _in_turn(of: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(row for row in chain(*zip_longest(*kinds.values())) if row)
 
 
+@dataclass(slots=True)
+class _Side:
+    """The true or the false claims, and how many answers about them were right."""
+
+    rows: Sequence[Row]
+    right: int = 0
+    asked: int = 0
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the model passes on this side; None if that is not yet clear."""
+        ratio = self.right * _RIGHT + (self.asked - self.right) * _WRONG
+        is_clear = abs(ratio) >= _BOUND or self.asked >= len(self.rows)
+        return ratio > 0 if is_clear else None
+
+
 def examine(
     judge: Judge,
     language: str = "en",
@@ -296,52 +312,37 @@ def examine(
     at_once: int = 2,
 ) -> Examination | Failed:
     """Ask until the result is clear; Failed if the server does not answer or the run is stopped."""
-    sides, right, asked = rows(language), [0, 0], [0, 0]  # of the true, and of the false claims
-    sizes = list(map(len, sides))
-    wrong, said = Counter[str](), Counter[bool]()
+    true, false = sides = [_Side(claims) for claims in rows(language)]
+    wrong, contradicted = Counter[str](), Counter[bool]()
     step = max(1, at_once // 2)
-    results: list[bool | None] = [None, None]
-    while None in results and False not in results:
-        batch = [
-            (n, row)
-            for n, result in enumerate(results)
-            if result is None
-            for row in sides[n][asked[n] : asked[n] + step]
-        ]
+    while None in (results := [side.passed for side in sides]) and False not in results:
+        open_sides = [side for side in sides if side.passed is None]
+        batch = [(s, row) for s in open_sides for row in s.rows[s.asked : s.asked + step]]
         asking = [
             partial(judge.opinion, Claim(row.id, row.claim), [Document("", "", row.evidence)])
             for _, row in batch
         ]
         replies = run_concurrently(asking, at_once, judge.calls)
-        for (n, row), reply in zip(batch, replies, strict=True):
+        for (side, row), reply in zip(batch, replies, strict=True):
             if reply is None or (isinstance(reply, Failed) and reply.is_of_run):
                 return reply or STOPPED
             verdict = reply.verdict if isinstance(reply, Opinion) else None
             is_right = verdict in _RIGHTLY[row.label]
-            right[n] += is_right
-            asked[n] += 1
+            side.right += is_right
+            side.asked += 1
             wrong[row.kind] += not is_right
-            said[row.label == "refute"] += verdict is Verdict.CONTRADICTED
-        results = list(map(_result, right, asked, sizes))
+            contradicted[row.label == "refute"] += verdict is Verdict.CONTRADICTED
         if on_progress:
-            on_progress(sum(asked), sum(sizes))
+            on_progress(true.asked + false.asked, len(true.rows) + len(false.rows))
     return Examination(
         model=judge.model,
         examined=datetime.now(UTC).date().isoformat(),
         passed=False not in results,
-        right=(right[0], right[1]),
-        asked=(asked[0], asked[1]),
+        right=(true.right, false.right),
+        asked=(true.asked, false.asked),
         wrong=dict(+wrong),
-        contradicted=(said[True], said.total()),
+        contradicted=(contradicted[True], contradicted.total()),
     )
-
-
-def _result(right: int, asked: int, most: int) -> bool | None:
-    """Return whether a side is passed; None if that is not yet clear."""
-    ratio = right * _RIGHT + (asked - right) * _WRONG
-    if abs(ratio) >= _BOUND or asked >= most:
-        return ratio > 0
-    return None
 
 
 # ── Examined models ──────────────────────────────────────────────────────────────────────────────

@@ -74,8 +74,7 @@ class Templates:
 
         `language` of the replies: its ISO 639-1 code, or its name in the language of the prompts.
 
-        Raises:
-            ConfigError: A file is missing, cannot be read, or names an unknown value.
+        Raises ConfigError: A file is missing, cannot be read, or names an unknown value.
         """
         if prompts not in LANGUAGES:
             raise ConfigError(

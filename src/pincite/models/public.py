@@ -34,8 +34,8 @@ _MEANS = {
 }  # fmt: skip
 _NLI_NAMES = {"entailment", "contradiction", "neutral", "not_entailment"}
 _UNNAMED = re.compile(r"label_\d+")
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 FOUNDATION = "foundation"  # in a verifier's folder: files of its base network
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 Head = Literal["classes", "answer", "first_token", "tokens"]
 
@@ -93,20 +93,13 @@ def in_hub_cache(model: str) -> Path | None:
 
 
 def of_folder(folder: Path) -> Layout | None:
-    """Return the row for a folder of weights; None for Pincite's own and unknown ones."""
-    path = folder / "config.json"
-    if (folder / "pincite.json").exists() or not path.exists():
-        return None
+    """Return the row for a folder with a configuration; None if there is none."""
     named = "/".join(folder.parts[-3:])  # as in the hub's cache: id, "snapshots", revision
-    return find(named, json.loads(path.read_text(encoding="utf-8")))
+    return find(named, json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 
 def labels_of(layout: Layout, folder: Path) -> tuple[str, ...]:
-    """Return SUPPORTED, REFUTED or NEUTRAL for each output of the network in `folder`.
-
-    Raises:
-        MissingModel: its configuration has other labels.
-    """
+    """Return SUPPORTED, REFUTED or NEUTRAL for each output; raises MissingModel for others."""
     if layout.head in ("answer", "first_token") or layout.mislabelled:
         return layout.labels
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -137,7 +130,9 @@ def columns(logits: Floats, labels: Sequence[str]) -> Floats:
 
 
 class PublicNetwork:
-    """A network described by a row of the table, with the interface of Pincite's own."""
+    """A `verifier.Network` described by a row of the table."""
+
+    is_served = False
 
     def __init__(
         self, layout: Layout, labels: Sequence[str], backend: "Session | Transformer"
@@ -369,14 +364,13 @@ def find_chat(name: str) -> ChatLayout | None:
 
 
 class ChatNetwork:
-    """A chat model described by a row of the table: one logit per pair.
+    """A `verifier.Network`: a chat model described by a row of the table, with one logit.
 
     The logit comes from the probabilities of "yes" and "no" as the answer, as in MiniCheck's
     get_support_prob and Granite Guardian's get_probabilities.
     """
 
-    width = 1
-    seconds = 0.2  # per pair, on one GPU: docs.bespokelabs.ai/models/bespoke-minicheck
+    width, is_served = 1, True
 
     def __init__(self, server: Generator, model: str) -> None:
         """Raise MissingModel if no row describes `model`, its name on the server."""
@@ -385,11 +379,7 @@ class ChatNetwork:
         self._server, self._layout, self.fingerprint = server, layout, server.fingerprint
 
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        """Return (n_rows, 1) for (claim, document).
-
-        Raises:
-            ServerError: the server fails, or does not return log probabilities.
-        """
+        """Return (n_rows, 1) for (claim, document); raises ServerError."""
         replies = self._server.generate([_prompt(self._layout, *row) for row in rows])
         odds = [_log_odds(self._layout, reply) for reply in replies]
         return np.array(odds, dtype=np.float32).reshape(-1, 1)

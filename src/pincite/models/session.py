@@ -5,19 +5,21 @@ row at a time, the longest first. Scores do not depend on the processor: if its 
 are inexact, slower ones are used.
 """
 
+import hashlib
 import mmap
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pincite.durable import CacheFile
 from pincite.errors import MissingExtra, MissingModel, install_command
 from pincite.models import weights
 from pincite.protocols import Floats
@@ -46,11 +48,17 @@ _PRODUCT = (
 ENCODER_TOKENS = 256  # as in the training of all-MiniLM-L6-v2
 POOLINGS = ("mean", "cls")  # of the last hidden states: the mean, or the first token
 
-Rows = Sequence[str] | Sequence[tuple[str, str]]
+COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two cores
+_STORED = "<f4"  # fixed byte order, so that the file is portable
+
+TextPairs: TypeAlias = Sequence[tuple[str, str]]  # claim, passage
+Rows = Sequence[str] | TextPairs
 
 
 class Session:
     """A loaded network with its tokenizer."""
+
+    is_served = False
 
     def __init__(self, folder: Path, *, max_tokens: int, threads: int = 0) -> None:
         """Load `folder`'s model.onnx, and tokenizer.json or the vocabulary that it shares.
@@ -199,6 +207,40 @@ class OnnxEncoder:
             pooled = output.mean(axis=0) if self._pooling == "mean" else output[0]
             embeddings[row] = pooled / np.linalg.norm(pooled)
         return embeddings
+
+
+class LogitCache(CacheFile):
+    """A file of logits, so that runs can be stopped and resumed; processes may share it.
+
+    The key is a hash of the network's fingerprint, the claim's text and the passage's text. Each
+    chunk is committed when it is done; Ctrl-C or a kill loses only the current chunk.
+    """
+
+    def __init__(self, path: Path, network: str = "") -> None:
+        super().__init__(path, "outputs (key BLOB PRIMARY KEY, logits BLOB)")
+        self._network = network
+
+    def logits(self, pairs: TextPairs, compute: Callable[[TextPairs], Floats]) -> Floats:
+        """Return (n_pairs, n_labels) float32; computes unknown pairs only, in chunks."""
+        keys = [self._key(pair) for pair in pairs]
+        known = self.values("logits", keys)
+        todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
+        todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of similar length
+        for start in range(0, len(todo), COMMIT_EVERY):
+            chunk = todo[start : start + COMMIT_EVERY]
+            fresh = compute([pairs[i] for i in chunk])
+            rows = [
+                (keys[i], row.astype(_STORED).tobytes())
+                for i, row in zip(chunk, fresh, strict=True)
+            ]
+            self.insert(rows)
+            known.update(rows)
+        stored = np.frombuffer(b"".join(known[key] for key in keys), dtype=_STORED)
+        return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)
+
+    def _key(self, pair: tuple[str, str]) -> bytes:
+        content = "\0".join((self._network, *pair))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 # A vocabulary that networks share: SentencePiece's pieces, and the pieces' vectors. The vectors of

@@ -1,23 +1,14 @@
-"""The cross-encoder that judges (claim, passage) pairs, with its reasons.
+"""The verifier: judges (claim, passage) pairs by a cross-encoder and rules, with its reasons."""
 
-`RoutedVerifier` gives each pair to the network for its languages. The verifier of the settings
-reads its own languages, usually English. Other pairs go to the multilingual verifier, a package of
-its own; without it, they stay with the first.
-"""
-
-import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from pincite import errors
-from pincite.durable import CacheFile
 from pincite.errors import MissingModel
 from pincite.judgement import decide
 from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
@@ -25,17 +16,16 @@ from pincite.judgement.comparable import is_of_another_time
 from pincite.judgement.contradictions import contradiction
 from pincite.judgement.force import weaker
 from pincite.judgement.scope import narrower
-from pincite.models import public, weights
-from pincite.models.public import ChatNetwork
-from pincite.models.session import Session
-from pincite.models.weights import Calibration, calibration_for
+from pincite.models import calibration, weights
+from pincite.models.calibration import Calibration
+from pincite.models.session import LogitCache, Session, TextPairs
 from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import antonyms, names, paraphrase, quantities, tables
 from pincite.text import words as wording
 from pincite.text.changes import agreeing
 from pincite.text.context import referents_in
-from pincite.text.languages import common, identify
+from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.types import (
     GAP,
@@ -61,28 +51,37 @@ QUOTED_FROM, QUOTABLE = 0.3, 4
 QUOTABLE_ACROSS = 8  # in another language than the claim's, where words decide nothing
 SHARED, FIRST = 2.0, 0.5
 ON_TOPIC = 0.5  # a passage that lacks more of the claim's content words is about something else
-COMMIT_EVERY = 64  # rows per commit of the cache: about a second of work on two cores
-_STORED = "<f4"  # fixed byte order, so that the file is portable
-
+# Per pair of a chat model on one GPU: docs.bespokelabs.ai/models/bespoke-minicheck
+SERVED_SECONDS = 0.2
 
 Pair: TypeAlias = tuple[Claim, Passage]
-TextPairs: TypeAlias = Sequence[tuple[str, str]]  # claim, passage
-Result = TypeVar("Result")
-Network: TypeAlias = Session | public.PublicNetwork | ChatNetwork
+
+
+class Network(Protocol):
+    """A network that reads (claim, passage) pairs."""
+
+    @property
+    def width(self) -> int:
+        """Logits of a verdict: three (supported, refuted, neutral), or one of support."""
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a server runs it, which may charge for each pair."""
+
+    def logits(self, rows: TextPairs) -> Floats:
+        """Return (n_rows, `width`); further columns, if any, judge the claim's words."""
 
 
 class CrossEncoderVerifier:
     """A cross-encoder, calibrated together with features computed by rules.
 
-    Its network has three logits (supported, refuted, neutral) or one: of support, or of relevance
-    as in the rerankers on the hub. A public network is read as its layout says. `languages`: that
-    it reads (ISO 639-1).
+    The one logit of a network may also be of relevance, as in the rerankers on the hub.
     """
 
     def __init__(
-        self, model: Path | ChatNetwork, *, threads: int = 0, judged: Path | None = None
+        self, model: "Path | LoadedNetwork", *, threads: int = 0, judged: Path | None = None
     ) -> None:
-        """Load a model's folder, or use a client that gets logits from a server.
+        """Load a model's folder, or use a network that is there, such as a server's.
 
         `threads`: 0 means all cores. `judged`: file that caches logits; None: no cache.
 
@@ -90,16 +89,11 @@ class CrossEncoderVerifier:
             MissingModel: the folder has no model that can be loaded.
             MissingExtra: it needs torch, which is not installed.
         """
-        if isinstance(model, ChatNetwork):
-            self._network: Network = model
-            network, self.calibration = model.fingerprint, weights.ONE_LOGIT
-            self.languages = frozenset({"en"})
-        else:
-            self._network, network = _loaded(model, threads)
-            self.calibration = weights.calibration_for(model, self._network.width)
-            self.languages = languages_of(model)
-        self.fingerprint = f"{network}+{self.calibration.name}"
-        self._judged = LogitCache(judged, network) if judged else None
+        loaded = load(model, threads) if isinstance(model, Path) else model
+        self._network, self.calibration = loaded.network, loaded.calibration
+        self.languages = loaded.languages
+        self.fingerprint = f"{loaded.fingerprint}+{self.calibration.name}"
+        self._judged = LogitCache(judged, loaded.fingerprint) if judged else None
 
     def close(self) -> None:
         if self._judged:
@@ -110,18 +104,18 @@ class CrossEncoderVerifier:
 
         A passage refutes a claim only with a witness: a contradiction found by a rule, or a network
         that is surer than the calibration's bound. Any other passage is neutral, however little of
-        the claim it says. A pair that raises an error is marked (`errors.failure`) and does
+        the claim it says. A pair that raises an error is marked (`decide.not_judged`) and does
         not affect the others.
         """
-        return errors.verified(self._verified, pairs)
+        return decide.verified(self._verified, pairs)
 
     def _verified(self, pairs: Sequence[Pair]) -> list[Evidence]:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
         by_rule = [contradiction(claim, passage) for claim, passage in pairs]
-        support, refuted = self.calibration.scores(weights.features(pairs, log_odds, by_rule))
+        support, refuted = self.calibration.scores(calibration.features(pairs, log_odds, by_rule))
         n_gaps = np.array([max(0, len(passage.pieces) - 1) for _, passage in pairs])
-        support -= weights.OF_A_GAP * n_gaps
+        support -= calibration.OF_A_GAP * n_gaps
         _, places = self.contrary(pairs, log_odds, self.calibration.bounds(pairs))
         evidence = [
             _evidence(
@@ -144,7 +138,7 @@ class CrossEncoderVerifier:
         Of the sentences that share most with the claim, the one with the largest sum of log-odds
         and shared words. Servers are not used for this, since they may charge.
         """
-        if self._network.width == 1 or isinstance(self._network, ChatNetwork):
+        if self._network.width == 1 or self._network.is_served:
             return list(evidence)
         options = [
             _quotable_sentences(claim, one) for claim, one in zip(claims, evidence, strict=True)
@@ -167,7 +161,7 @@ class CrossEncoderVerifier:
     ) -> tuple[Floats, dict[int, Span]]:
         """Return how surely the network alone reads each pair as a contradiction, and where.
 
-        As `weights.contrary` of `log_odds`, (n_pairs,). Pairs that reach their bound are judged
+        As `calibration.contrary` of `log_odds`, (n_pairs,). Pairs that reach their bound are judged
         again, two sentences at a time, and get the lower value: a network that confuses who did
         what in a long passage seldom does so in a short one.
 
@@ -175,26 +169,26 @@ class CrossEncoderVerifier:
         and of which one is most contrary alone. For 50 contradictions of SciFact, these two had a
         sentence of the rationale 40 times; the single most contrary sentence was one 31 times.
         """
-        surety, places = weights.contrary(log_odds), dict[int, Span]()
+        surety, places = calibration.contrary(log_odds), dict[int, Span]()
         for i in map(int, np.flatnonzero(surety >= bounds)):
             claim, passage = pairs[i]
             windows = _windows(passage.text, SENTENCES)
             closer = self.log_odds([(claim, _cut(passage, window)) for window in windows])
             support = max(log_odds[i, 0], closer[:, 0].max())
-            of_windows = weights.contrary(closer, np.full(len(closer), support))
+            of_windows = calibration.contrary(closer, np.full(len(closer), support))
             surety[i] = min(surety[i], of_windows.max())
             if surety[i] < bounds[i]:
                 continue
             sentences = [(claim, _cut(passage, span)) for span in _windows(passage.text, 1)]
-            alone = weights.contrary(self.log_odds(sentences))
+            alone = calibration.contrary(self.log_odds(sentences))
             surest = [alone[n : n + SENTENCES].max() for n in range(len(windows))]
             places[i] = windows[int((of_windows + surest).argmax())]
         return surety, places
 
     def seconds_a_pair(self, pairs: Sequence[Pair]) -> float:
         """Measure the network's time per pair; a server is not used."""
-        if isinstance(self._network, ChatNetwork):
-            return self._network.seconds
+        if self._network.is_served:
+            return SERVED_SECONDS
         began = time.perf_counter()
         self._run([(claim.text, passage.text) for claim, passage in pairs])
         return (time.perf_counter() - began) / max(1, len(pairs))
@@ -236,31 +230,39 @@ class CrossEncoderVerifier:
         return self._network.logits(rows)
 
 
-def languages_of(folder: Path) -> frozenset[str]:
-    """Return the languages that a verifier reads (ISO 639-1): of its layout, or of its card."""
-    if layout := public.of_folder(folder):
-        return frozenset(layout.languages)
-    return frozenset(weights.read_card(folder).get("languages", ["en"]))
+class LoadedNetwork(NamedTuple):
+    """A network with what belongs to its weights."""
+
+    fingerprint: str  # name and hash of the weights
+    network: Network
+    calibration: Calibration
+    languages: frozenset[str]  # that it reads (ISO 639-1)
 
 
-def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
-    layout, known = public.of_folder(folder), weights.fingerprint(folder)
-    if layout is None:
+def load(folder: Path, threads: int = 0) -> LoadedNetwork:
+    """Load the network in a model's folder; raises as `CrossEncoderVerifier`."""
+    fingerprint, layout = weights.fingerprint(folder), weights.layout_of(folder)
+    if layout:
+        from pincite.models import public
+
+        labels = public.labels_of(layout, folder)
+        backend: Session | public.Transformer
+        if layout.runs_as_onnx and (folder / "model.onnx").is_file():
+            backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
+        else:
+            backend = public.Transformer(folder, layout, labels, threads)
+        network: Network = public.PublicNetwork(layout, labels, backend)
+        fingerprint = f"{fingerprint}/{layout.name}"
+    else:
         most = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
-        session = Session(folder, max_tokens=most, threads=threads)
-        if session.width not in (1, 3):
+        network = Session(folder, max_tokens=most, threads=threads)
+        if network.width not in (1, 3):
             raise MissingModel(
-                f"{folder} has {session.width} outputs; a verifier has three (supported, refuted, "
+                f"{folder} has {network.width} outputs; a verifier has three (supported, refuted, "
                 "neutral) or one (relevance)."
             )
-        return session, known
-    labels = public.labels_of(layout, folder)
-    backend: Session | public.Transformer
-    if layout.runs_as_onnx and (folder / "model.onnx").is_file():
-        backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
-    else:
-        backend = public.Transformer(folder, layout, labels, threads)
-    return public.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
+    calibrated = calibration.calibration_for(folder, network.width)
+    return LoadedNetwork(fingerprint, network, calibrated, weights.languages_of(folder))
 
 
 def _network_input(pair: Pair) -> tuple[str, str]:
@@ -326,10 +328,7 @@ def _unsupported(pair: Pair, odds: Floats) -> tuple[str, ...]:
 
 
 def _evidence(
-    pair: Pair,
-    readout: Readout,
-    contrary: Witness | Span | None,
-    unsupported: tuple[str, ...],
+    pair: Pair, readout: Readout, contrary: Witness | Span | None, unsupported: tuple[str, ...]
 ) -> Evidence:
     """Build the evidence. `contrary`: found by a rule, or the sentences that the network reads."""
     claim, passage = pair
@@ -416,7 +415,7 @@ def _counts(claim: Claim, passage: Passage, contrary: Span) -> bool:
     if is_opposite and is_of_another_time(text, sentence):
         return False
     missing = wording.missing_words(text, f"{passage.about}\n{passage.text}")
-    return missing <= ON_TOPIC or weights.is_across(claim, passage)
+    return missing <= ON_TOPIC or calibration.is_across(claim, passage)
 
 
 def lacking(
@@ -440,135 +439,3 @@ def lacking(
         text, [name for name in missing if name not in shown and name in own]
     )
     return tuple(figures[:MAX_NAMED]), tuple(unnamed[:MAX_NAMED])
-
-
-class LogitCache(CacheFile):
-    """A file of logits, so that runs can be stopped and resumed; processes may share it.
-
-    The key is a hash of the network's fingerprint, the claim's text and the passage's text. Each
-    chunk is committed when it is done; Ctrl-C or a kill loses only the current chunk.
-    """
-
-    def __init__(self, path: Path, network: str = "") -> None:
-        super().__init__(path, "outputs (key BLOB PRIMARY KEY, logits BLOB)")
-        self._network = network
-
-    def logits(self, pairs: TextPairs, compute: Callable[[TextPairs], Floats]) -> Floats:
-        """Return (n_pairs, n_labels) float32; computes unknown pairs only, in chunks."""
-        keys = [self._key(pair) for pair in pairs]
-        known = self.values("logits", keys)
-        todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
-        todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of similar length
-        for start in range(0, len(todo), COMMIT_EVERY):
-            chunk = todo[start : start + COMMIT_EVERY]
-            fresh = compute([pairs[i] for i in chunk])
-            rows = [
-                (keys[i], row.astype(_STORED).tobytes())
-                for i, row in zip(chunk, fresh, strict=True)
-            ]
-            self.insert(rows)
-            known.update(rows)
-        stored = np.frombuffer(b"".join(known[key] for key in keys), dtype=_STORED)
-        return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)
-
-    def _key(self, pair: tuple[str, str]) -> bytes:
-        content = "\0".join((self._network, *pair))
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-class RoutedVerifier:
-    """A `Verifier` of one network for some languages, and another one for others."""
-
-    def __init__(
-        self,
-        first: CrossEncoderVerifier,
-        other: Path | None = None,
-        *,
-        threads: int = 0,
-        judged: Path | None = None,
-    ) -> None:
-        """Use `first`, and the verifier in the folder `other` for pairs that `first` cannot read.
-
-        The latter is loaded for the first such pair. `threads`, `judged`: as of `first`.
-        """
-        self.first = first
-        self._threads, self._judged = threads, judged
-        more = languages_of(other) if other else frozenset[str]()
-        # A network whose card names no languages is still to be measured, by itself.
-        self._more = more - first.languages if first.languages else frozenset[str]()
-        self._folder = other if self._more else None
-        self.languages = first.languages | self._more
-
-    @property
-    def fingerprint(self) -> str:
-        """Name and hash of the weights of both."""
-        if not self._folder:
-            return self.first.fingerprint
-        named = calibration_for(self._folder, 3).name
-        return f"{self.first.fingerprint} and {weights.fingerprint(self._folder)}+{named}"
-
-    @property
-    def calibration(self) -> Calibration:
-        return self.first.calibration
-
-    @cached_property
-    def other(self) -> CrossEncoderVerifier:
-        assert self._folder
-        return CrossEncoderVerifier(self._folder, threads=self._threads, judged=self._judged)
-
-    def close(self) -> None:
-        self.first.close()
-        if "other" in vars(self):
-            self.other.close()
-
-    def is_for_other(self, claim: Claim, passage: Passage) -> bool:
-        """Whether the pair is in a language that only the other network reads.
-
-        A claim without telling words is in its article's language, else in one that `first` reads.
-        """
-        if not self._folder:
-            return False
-        language = identify(claim.text, claim.language)
-        if language and language not in self.first.languages:
-            return True
-        return (passage.language or identify(passage.text)) in self._more
-
-    def verify(self, pairs: Sequence[Pair]) -> list[Evidence]:
-        """Judge each pair, in order; see `CrossEncoderVerifier.verify`."""
-
-        def judge(verifier: CrossEncoderVerifier, some: Sequence[Pair]) -> list[Evidence]:
-            evidence = verifier.verify(some)
-            if verifier is self.first:
-                return evidence
-            return [replace(one, verifier=verifier.fingerprint) for one in evidence]
-
-        return self._by_language(judge, pairs)
-
-    def log_odds(self, pairs: Sequence[Pair]) -> Floats:
-        """Return (n_pairs, 2); see `CrossEncoderVerifier.log_odds`."""
-        rows = self._by_language(lambda verifier, some: list(verifier.log_odds(some)), pairs)
-        return np.array(rows, dtype=np.float32).reshape(-1, 2)
-
-    def relevance(self, pairs: Sequence[Pair]) -> Floats:
-        """Return (n_pairs,); see `CrossEncoderVerifier.relevance`."""
-        rows = self._by_language(lambda verifier, some: list(verifier.relevance(some)), pairs)
-        return np.array(rows, dtype=np.float32)
-
-    def seconds_a_pair(self, pairs: Sequence[Pair]) -> float:
-        """Measure the first network's time per pair; both have the same depth and width."""
-        return self.first.seconds_a_pair(pairs)
-
-    def _by_language(
-        self,
-        judge: Callable[[CrossEncoderVerifier, Sequence[Pair]], Sequence[Result]],
-        pairs: Sequence[Pair],
-    ) -> list[Result]:
-        """Give each pair to the network of its language; results are in the order of the pairs."""
-        of_first = [n for n, pair in enumerate(pairs) if not self.is_for_other(*pair)]
-        of_other = sorted({*range(len(pairs))}.difference(of_first))
-        results: dict[int, Result] = {}
-        if of_first:
-            results |= zip(of_first, judge(self.first, [pairs[n] for n in of_first]), strict=True)
-        if of_other:  # else the other network need not be loaded
-            results |= zip(of_other, judge(self.other, [pairs[n] for n in of_other]), strict=True)
-        return [results[n] for n in range(len(pairs))]

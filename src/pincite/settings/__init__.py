@@ -17,8 +17,14 @@ from pincite.errors import ConfigError, FetchError
 from pincite.judgement.decide import LEAST_DEGREE, REFERENCE_SUPPORTS_FROM
 from pincite.judgement.decide import THRESHOLD as SUPPORTED
 from pincite.llm import chat
-from pincite.llm.calls import Budget, check_url
+from pincite.llm.calls import Budget
 from pincite.llm.chat import Dialect, GuidanceKind, check_guidance
+from pincite.llm.client import (
+    EMBEDDINGS_KEY_VARIABLE,
+    JUDGE_KEY_VARIABLE,
+    KEY_VARIABLE,
+    check_url,
+)
 from pincite.llm.templates import VARIABLES, are_labels
 from pincite.models import weights
 from pincite.models.weights import ENCODER, VERIFIER
@@ -80,7 +86,7 @@ class ModelSettings:
     def __post_init__(self) -> None:
         for name in (self.encoder, *self.encoders):
             if found := weights.served(name):
-                check_url(found.url, "models.encoder", chat.EMBEDDINGS_KEY_VARIABLE)
+                check_url(found.url, "models.encoder", EMBEDDINGS_KEY_VARIABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +282,7 @@ class ChatSettings:
 
     def __post_init__(self) -> None:
         if self.url:
-            check_url(self.url, "chat.url", chat.KEY_VARIABLE)
+            check_url(self.url, "chat.url", KEY_VARIABLE)
         for url, variable in self.servers.items():
             check_url(url, "chat.step_models", variable)
         _ = self.tokens_of_steps
@@ -350,7 +356,7 @@ class JudgeSettings:
 
     def __post_init__(self) -> None:
         if self.url:
-            check_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
+            check_url(self.url, "judge.url", JUDGE_KEY_VARIABLE)
         if self.url and not self.model:
             raise ConfigError("judge.url is set; expected judge.model too.")
 

@@ -35,14 +35,14 @@ import platformdirs
 
 from pincite import durable
 from pincite.errors import ConfigError
-from pincite.llm import chat
+from pincite.llm import client
 
 T = TypeVar("T")
 PREFIX = "PINCITE_"
 OPTION = "option"  # origin
 # Variables that are not settings.
-_OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", "PINCITE_WIKI_KEY", chat.KEY_VARIABLE}
-_OTHER_VARIABLES |= {chat.EMBEDDINGS_KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
+_OTHER_VARIABLES = {"PINCITE_CACHE", "PINCITE_SHARED", "PINCITE_WIKI_KEY", client.KEY_VARIABLE}
+_OTHER_VARIABLES |= {client.EMBEDDINGS_KEY_VARIABLE, client.JUDGE_KEY_VARIABLE}
 SEPARATE = ("server",)  # tables with a separate schema
 
 
@@ -328,7 +328,7 @@ def _variables(schema: type, table: str) -> list[tuple[str, str]]:
         if variable.startswith(prefix)
         and not variable.startswith(others)
         and variable not in _OTHER_VARIABLES
-        and not variable.startswith(f"{chat.KEY_VARIABLE}_")
+        and not variable.startswith(f"{client.KEY_VARIABLE}_")
     ]
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from pincite.errors import ConfigError
 from pincite.llm import chat
-from pincite.llm.calls import check_url
+from pincite.llm.client import EMBEDDINGS_KEY_VARIABLE, KEY_VARIABLE, check_url
 from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, schema
 
@@ -173,7 +173,7 @@ class _Importer:
         """The model that a step uses; raises ConfigError if its address is invalid."""
         model = _table(models.get(key))
         if url := model.get("base_url"):
-            check_url(str(url), f"{self.path}: models.{key}.base_url", chat.KEY_VARIABLE)
+            check_url(str(url), f"{self.path}: models.{key}.base_url", KEY_VARIABLE)
         return model
 
     def application(self, values: Mapping[str, Any]) -> None:
@@ -229,7 +229,7 @@ class _Importer:
         if not url or not path:
             self.note("embed_model_name", f"get it with: pincite models fetch {name}")
             return name
-        variable = chat.EMBEDDINGS_KEY_VARIABLE
+        variable = EMBEDDINGS_KEY_VARIABLE
         message = f"is requested from that server; if it needs a key, set {variable}"
         self.note("embed_model_name", message)
         return f"{name}@{url.rstrip('/').removesuffix(path)}{path}"

@@ -19,11 +19,11 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from pincite.errors import ConfigError, PinciteError
-from pincite.library.private_copies import AccountCopies
 from pincite_server import plugins
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import DAY, Role
+from pincite_server.private_copies import AccountCopies
 from pincite_server.tables import (
     accounts,
     api_keys,

@@ -25,8 +25,7 @@ import sqlalchemy as sa
 from pincite.corpora import name_corpora
 from pincite.corpus import engines
 from pincite.corpus.engines import is_corpus
-from pincite.corpus.protocol import Address, Catalogue, Corpus
-from pincite.corpus.store import Contents
+from pincite.corpus.protocol import Address, Catalogue, Contents, Corpus
 from pincite.durable import WriterLock, n_bytes
 from pincite.errors import (
     ConfigError,
@@ -36,10 +35,10 @@ from pincite.errors import (
     PinciteError,
     StaleCorpus,
 )
-from pincite.library.private_copies import AccountCopies
 from pincite.protocols import Encoder
 from pincite_server.database import Database
 from pincite_server.jobs import JobStore
+from pincite_server.private_copies import AccountCopies
 from pincite_server.settings import ServerSettings
 from pincite_server.tables import corpora, new_id, now
 from pincite_server.uploads import Uploads

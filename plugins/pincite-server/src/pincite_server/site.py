@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from pincite import runtime
-from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, folder_of
+from pincite.library.private_copies import folder_of
 from pincite.settings import Settings
 from pincite_server.accounts import Accounts, name_key
 from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, Library, Quotas
@@ -16,6 +16,7 @@ from pincite_server.feedback import FeedbackStore
 from pincite_server.identity import DAY, ApiKeys, Identity, Sessions
 from pincite_server.jobs import JobStore
 from pincite_server.oauth import Provider, providers
+from pincite_server.private_copies import OF_ACCOUNTS, AccountCopies
 from pincite_server.settings import ServerSettings
 from pincite_server.share_links import ShareLinks
 from pincite_server.tables import api_keys, invitations, now, password_links, sessions, share_links

@@ -12,9 +12,10 @@ from server.own_copies import BOOK, checked, checked_book, cited, copy_of, hand_
 from server.people_of_tests import PASSWORD, SERVER, Somebody, somebody
 
 from pincite.library import private_copies
-from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, OwnCopies, attach, named
+from pincite.library.private_copies import OwnCopies, attach, named
 from pincite.settings import Settings
 from pincite_server.identity import Role
+from pincite_server.private_copies import OF_ACCOUNTS, AccountCopies
 from pincite_server.site import Site
 from pincite_server.tables import accounts, feedback
 

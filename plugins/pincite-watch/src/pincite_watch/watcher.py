@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from pincite import errors
 from pincite.errors import FetchError, PinciteError
+from pincite.judgement.findings import not_read
 from pincite.references import faults
 from pincite.text.hosts import host_of
 from pincite.types import Article, Citation, Claim, CopyKind, Failed, Finding, Reason, Unchecked
@@ -282,7 +283,7 @@ class Watcher:
     def _source(self, citation: Citation, written: str | None) -> CitedSource:
         return errors.attempted(
             lambda: self.run.pipeline.copies.read(citation, written),
-            lambda why: CitedSource(errors.unchecked(citation.url or "", why)),
+            lambda why: CitedSource(not_read(citation.url or "", why)),
         )
 
     def _finding(self, claim: Claim, article: Article) -> Finding:

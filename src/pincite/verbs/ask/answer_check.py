@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pincite import errors
+from pincite.judgement import decide
 from pincite.judgement.decide import REFERENCE_SUPPORTS_FROM
 from pincite.judgement.references import ReferenceVerdict, Standing, Support, standing, support_of
 from pincite.judgement.retraction import Retraction
@@ -84,7 +85,7 @@ class AnswerChecker:
 
         def unread(pair: tuple[str, Document], why: Failed) -> list[Passage | Evidence]:
             passage = Passage(pair[1].doc_id, pair[1].url, "", "", Span(0, 0))
-            return [errors.not_judged(passage, why)]
+            return [decide.not_judged(passage, why)]
 
         read = errors.each(lambda of: [self._passages(*pair) for pair in of], pairs, unread)
         flat = [
@@ -93,7 +94,7 @@ class AnswerChecker:
             for passage in of_pair
             if isinstance(passage, Passage)
         ]
-        answers = iter(errors.verified(self.verifier.verify, flat))
+        answers = iter(decide.verified(self.verifier.verify, flat))
         return [[p if isinstance(p, Evidence) else next(answers) for p in of] for of in read]
 
     def _passages(self, text: str, document: Document) -> list[Passage | Evidence]:
@@ -118,12 +119,12 @@ class AnswerChecker:
         judged = [each for each in evidence if not each.failed]
         verdict = errors.attempted(
             lambda: support_of(text, judged, self.supported_from),
-            lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=errors.notes_of(why)),
+            lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=decide.notes_of(why)),
         )
         if judged or verdict.why_coded:
             return verdict
         failures = [each.failed for each in evidence if each.failed]
-        unjudged = errors.notes_of(failures[0]) if failures else ()
+        unjudged = decide.notes_of(failures[0]) if failures else ()
         return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
     def _with_verdicts(

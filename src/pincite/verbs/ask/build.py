@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 from pincite import runtime
-from pincite.corpora import open_corpora
-from pincite.corpus.protocol import Corpora
+from pincite.corpora import Corpora, open_corpora
 from pincite.llm.calls import Calls, notes_of
-from pincite.llm.judge import WithSecondOpinion
 from pincite.notes import Note
 from pincite.protocols import Progress, Reader, Usage, Verifier
 from pincite.retrieval.fusion import OF_ONE, Reranked
@@ -81,8 +79,7 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
         stored = stack.enter_context(open_corpora(settings, corpus))
-        judging = stack.enter_context(runtime.with_second_opinions(settings, verifier))
-        second = judging.calls if isinstance(judging, WithSecondOpinion) else None
+        judging, second = stack.enter_context(runtime.with_second_opinions(settings, verifier))
         calls = templates = None
         writer: ModelWriter | Extractor
         if chosen.answer == "model":

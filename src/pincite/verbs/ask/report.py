@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, errors
+from pincite.judgement import decide
 from pincite.judgement.references import ReferenceVerdict, Standing
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.notes import Note, texts
@@ -182,7 +183,7 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
     def without_culprits(why: Failed) -> T:
         empty = replace(answer, sentences=(), references=(), dropped=(), changes=(), left_out=())
         sentences = tuple(
-            Checked(each.sentence, (), Standing.NOT_CHECKED, notes_coded=errors.notes_of(why))
+            Checked(each.sentence, (), Standing.NOT_CHECKED, notes_coded=decide.notes_of(why))
             if raises(replace(empty, sentences=(each,)))
             else each
             for each in answer.sentences

@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pincite import codec, durable, runtime
-from pincite.corpora import open_corpora
-from pincite.corpus.protocol import Corpora
+from pincite.corpora import Corpora, open_corpora
 from pincite.errors import ConfigError, InputError, usable
 from pincite.judgement.confirmation import Outcome
-from pincite.library.exclusions import Exclusions, chosen_list
+from pincite.library.exclusions import Exclusions
 from pincite.llm.calls import Calls, Record, completion_of, notes_of
-from pincite.llm.judge import WithSecondOpinion
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Completion, Progress, Usage, WebSearch
 from pincite.settings import Settings, public_settings
@@ -228,14 +226,13 @@ def checking(
         else:
             own = runtime.verifier(settings.models, keep=keep)
             stack.callback(own.close)
-            verifier = stack.enter_context(runtime.with_second_opinions(settings, own))
-            second = verifier.calls if isinstance(verifier, WithSecondOpinion) else None
+            verifier, second = stack.enter_context(runtime.with_second_opinions(settings, own))
             judge = VerifierJudge(verifier, own, on_calls)
             languages = own.languages
         interpreter = None
         if calls and chosen.interpretation == "model":
             interpreter = ModelInterpreter(calls, prompts, settings, on_calls)
-        listed = chosen_list(settings.library.reliability, settings.language)
+        listed = runtime.reliability_list(settings)
         web = None
         if online:
             from pincite.library.web_pages import web_candidates, web_pages

@@ -13,7 +13,7 @@ from pincite.judgement import decide
 from pincite.judgement.confirmation import MEDIUM, STRONG
 from pincite.judgement.contradictions import contrary_by_word, discard_rebutted
 from pincite.llm.calls import Progress
-from pincite.models.verifier import RoutedVerifier
+from pincite.models.routing import RoutedVerifier
 from pincite.protocols import Verifier
 from pincite.text import names, tables, words
 from pincite.text.languages import common

@@ -6,22 +6,23 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from pincite import durable
 from pincite.codec import DIGITS, values_of
 from pincite.documents.text import code_of
-from pincite.errors import MissingExtra, install_command
+from pincite.errors import ConfigError, MissingExtra, install_command, usable
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed
 from pincite.judgement.provenance import SourceKind
-from pincite.library.results import log_result
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells, templates
 from pincite.report.cells import one_line, safe_link
-from pincite.settings import Settings
+from pincite.settings import ResultsSettings, Settings
 from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
@@ -533,6 +534,17 @@ def _dumper() -> Any:
 # ── Log ───────────────────────────────────────────────────────────────────────────────────────────
 
 
+# The folder of a result, by its date, and the file's name by day and id, as in EvidenceSeeker
+# (`SubdirConstruction`). A result with a known id is replaced, in whichever folder it is.
+FOLDERS = {
+    "": "",
+    "daily": "%Y_%m_%d",
+    "weekly": "y%Y_w%W",
+    "monthly": "y%Y_m%m",
+    "yearly": "y%Y",
+}
+
+
 def log_checks(report: CheckReport, settings: Settings, feedback: str = "") -> list[Path]:
     """Write each check to the results log, if enabled; returns the files.
 
@@ -552,4 +564,29 @@ def log_checks(report: CheckReport, settings: Settings, feedback: str = "") -> l
             texts["md"] = to_markdown(one, own, translation=words, feedback=feedback)
         uid = uid_of(check.statement, report.created)
         written += log_result(settings.results, uid, report.created, texts)
+    return written
+
+
+def log_result(
+    settings: ResultsSettings, uid: str, created: str, texts: Mapping[str, str]
+) -> list[Path]:
+    """Write the texts of a result, by file ending, into the log; returns their paths.
+
+    `uid` is unique to this result; `created` is an ISO date or timestamp.
+
+    Raises:
+        ConfigError: A file cannot be written; what was written stays.
+    """
+    if not settings.folder:
+        return []
+    folder, day = Path(settings.folder).expanduser(), datetime.fromisoformat(created)
+    written = list[Path]()
+    for ending, text in texts.items():
+        name = f"{day:%Y_%m_%d}_{uid}.{ending}"
+        usual = folder / day.strftime(FOLDERS[settings.by]) / name
+        path = next(iter(sorted(folder.rglob(name))), usual)
+        with usable(path, "written (results.folder)", ConfigError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            durable.write_text(path, text)
+        written.append(path)
     return written

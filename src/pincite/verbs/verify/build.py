@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pincite import errors, runtime
-from pincite.corpus.protocol import Corpora
 from pincite.documents import text as document_text
 from pincite.documents.collection import Problem, open_sources
 from pincite.judgement.findings import flag_precisions, rank_findings
 from pincite.library import private_copies
-from pincite.library.exclusions import Exclusions, chosen_list
+from pincite.library.exclusions import Exclusions
 from pincite.llm.calls import notes_of
-from pincite.models.verifier import RoutedVerifier
+from pincite.models.routing import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
 from pincite.references import catalogue, faults, outcomes
@@ -45,6 +44,7 @@ from pincite.wiki.suggest import corrected, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 if TYPE_CHECKING:
+    from pincite.corpora import Corpora
     from pincite.library.web_pages import WebCandidates
     from pincite.verbs.verify.second_opinion import SecondOpinion
     from pincite.web.sources import FetchStep, WebPages
@@ -244,7 +244,7 @@ def _open_online(
 
 def _better_sources(
     settings: Settings,
-    stored: Corpora | None,
+    stored: "Corpora | None",
     online: "WebCandidates | None",
     verifier: Verifier,
     exclusions: Exclusions,
@@ -315,7 +315,7 @@ def verifying(
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
         works = stack.enter_context(catalogue.of_user()) if own_copies else None
-        ratings = chosen_list(settings.library.reliability, settings.language)
+        ratings = runtime.reliability_list(settings)
         exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
         copies = CitedCopies(
             None if pages is None else pages.get,

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from pincite.corpus.protocol import Corpora
 from pincite.documents.collection import variants
 from pincite.library.private_copies import citation_keys, document_keys
 from pincite.retrieval.pinpoint import quoted_span
@@ -35,6 +34,7 @@ from pincite.types import (
 from pincite.verbs.verify.report import addresses
 
 if TYPE_CHECKING:
+    from pincite.corpora import Corpora
     from pincite.web.sources import WebPages
 
 # `url-status` values of pages that no longer hold what was cited (Help:Citation Style 1). Their
@@ -240,7 +240,7 @@ class CitedCopies:
         return cited if isinstance(cited.source, Document) else None
 
 
-def corpus_copies(corpora: Corpora) -> Callable[[Citation], Document | None]:
+def corpus_copies(corpora: "Corpora") -> Callable[[Citation], Document | None]:
     """Find a cited work in corpora: at its address, or by the DOI or PMID that it states."""
 
     @lru_cache(maxsize=REMEMBERED)

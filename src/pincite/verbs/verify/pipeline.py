@@ -18,7 +18,13 @@ from pincite.documents.text import code_of
 from pincite.judgement import decide
 from pincite.judgement.atoms import beyond_quote, complementary, unstated_atoms
 from pincite.judgement.contradictions import discard_rebutted
-from pincite.judgement.findings import contradicted_words, decide_on_claim, decide_on_source
+from pincite.judgement.findings import (
+    contradicted_words,
+    decide_on_claim,
+    decide_on_source,
+    not_read,
+    without_verdict,
+)
 from pincite.judgement.retraction import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
@@ -93,7 +99,7 @@ class ReadSource:
 
     def as_failed(self, why: Failed | Unchecked) -> "ReadSource":
         if isinstance(why, Failed):
-            why = errors.unchecked(self.citation.url or "", why)
+            why = not_read(self.citation.url or "", why)
         return ReadSource(self.citation, self.cited._replace(source=why))
 
     def with_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
@@ -156,7 +162,7 @@ class VerifyPipeline:
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check a claim's sources, then search better ones. `written`: date of the article."""
         return errors.attempted(
-            lambda: self._finding(claim, written), lambda why: errors.bare(claim, why)
+            lambda: self._finding(claim, written), lambda why: without_verdict(claim, why)
         )
 
     def _finding(self, claim: Claim, written: str | None) -> Finding:
@@ -211,7 +217,7 @@ class VerifyPipeline:
         return ReadSource(citation, cited, aim_of(citation, source), cited_passages(source))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return errors.verified(self.verifier.verify, pairs)
+        return decide.verified(self.verifier.verify, pairs)
 
     def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""

@@ -20,7 +20,7 @@ from pincite.documents.collection import collected
 from pincite.documents.jsonl import LabelledClaim
 from pincite.durable import data_path
 from pincite.errors import InputError
-from pincite.models import weights
+from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text import words
 from pincite.text.passages import passages
@@ -189,7 +189,7 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
             source=f"pincite learn, from {attempt.base}",
             licence=str(about.get("licence", "not stated")),
         )
-        if (shipped / weights.FILE).exists():
+        if (shipped / calibration.FILE).exists():
             rescale(attempt.exported, shipped)
     return attempt.exported
 
@@ -209,11 +209,11 @@ def rescale(learnt: Path, base: Path) -> None:
     old, new = (CrossEncoderVerifier(one).log_odds(pairs)[:, 0] for one in (base, learnt))
     slope = float(old.std() / new.std())
     shift = float(old.mean() - slope * new.mean())
-    about = json.loads((base / weights.FILE).read_text(encoding="utf-8"))
+    about = json.loads((base / calibration.FILE).read_text(encoding="utf-8"))
     first, *rules, last = about["support"]
     about["support"] = [first * slope, *rules, last + first * shift]
     about["name"] += " rescaled"
-    (learnt / weights.FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    (learnt / calibration.FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 def _trained(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:

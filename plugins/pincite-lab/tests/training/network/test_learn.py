@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
 from support.files import write_jsonl
 
-from pincite.models import weights
+from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.types import Claim, Passage, Span
 from pincite_lab.training import groups, learning, network
@@ -233,7 +233,7 @@ def test_remembered_rows_are_read_as_before(home: Path) -> None:
 
 def test_a_surer_network_is_put_on_the_scale_of_its_base(home: Path, learn: Learn) -> None:
     base, learnt = home / "in-use", home / "learnt"
-    shutil.copy(weights.locate(weights.VERIFIER) / weights.FILE, base)
+    shutil.copy(weights.locate(weights.VERIFIER) / calibration.FILE, base)
     model, tokenizer = network.load_trained(str(home / "base"))
     model.classifier.weight.data *= 3
     network.write_model(model, tokenizer, home / "surer")

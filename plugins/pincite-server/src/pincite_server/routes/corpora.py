@@ -14,8 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, StringCo
 
 from pincite import codec
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.corpus.protocol import Catalogue, Way
-from pincite.corpus.store import Order, Selection
+from pincite.corpus.protocol import Catalogue, Order, Selection, Way
 from pincite.errors import ConfigError, CorpusError, CorpusInUse
 from pincite.retrieval.filters import Filters, condition
 from pincite.text.hosts import without_folder

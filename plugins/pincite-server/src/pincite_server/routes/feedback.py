@@ -12,8 +12,7 @@ from pydantic import Field
 from pincite.documents.jsonl import LABELS
 from pincite.errors import ConfigError, InputError, MissingExtra
 from pincite.library import feedback as opinions
-from pincite.library.feedback import Words
-from pincite.library.results import result_in
+from pincite.library.feedback import Words, result_in
 from pincite.verbs.check import render
 from pincite.verbs.check.report import CheckReport
 from pincite_server import forms

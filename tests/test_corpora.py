@@ -11,9 +11,8 @@ from support.laws import FakeEncoder, check_retriever
 from support.rows import each_row
 
 from pincite import runtime
-from pincite.corpora import name_corpora, open_corpora
+from pincite.corpora import Corpora, name_corpora, open_corpora
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.corpus.protocol import Corpora
 from pincite.errors import ConfigError, StaleCorpus
 from pincite.protocols import Query
 from pincite.retrieval.fusion import Fused, merged

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.library.results import log_result
 from pincite.settings import ResultsSettings
+from pincite.verbs.check.render import log_result
 
 CREATED = "2026-03-09T12:00:00+00:00"
 
