@@ -11,7 +11,7 @@ from pincite.settings import LEAST_ANSWER
 from pincite.types import Document
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
-from pincite.verbs.ask.parts import Part, parts
+from pincite.verbs.ask.parts import Part, label_of, parts
 from pincite.verbs.ask.report import Reference
 from pincite.verbs.ask.stance import reader, subject
 
@@ -92,6 +92,26 @@ def test_parts_are_found_without_labels() -> None:
     assert extract.depth(0, 10) < extract.depth(5, 10) <= extract.depth(9, 10)
 
 
+@pytest.mark.parametrize(
+    "label",
+    ["RESULTS: ", "Main results: ", "MAIN RESULTS ", "Results. ", "Results—", "Results\n"],
+)
+def test_a_section_has_the_part_of_its_label(label: str) -> None:
+    said, after = "Tram drivers of both towns slept well.", "Cyclists of both towns slept badly."
+    document = Document("u", "", f"Methods – We rode. {label}{said} {after}", language="en")
+    found = extract.quotable(0, Reference(1, "1", document), 1)
+    assert [(each.text, each.part) for each in found] == [(said, Part.RESULT), (after, Part.RESULT)]
+    assert [each.span.of(document.text) for each in found] == [said, after]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Pain  fell.", "DNA–RNA pairs were rare.", "The results—though mixed—were kept.", "It was: 3"],
+)
+def test_what_only_looks_like_a_label_is_none(sentence: str) -> None:
+    assert label_of(sentence) == ""
+
+
 def test_place_tells_background_and_conclusion_in_an_abstract_without_labels() -> None:
     abstract = [
         "Recent trials have suggested that tea lowers pain.",
@@ -102,6 +122,7 @@ def test_place_tells_background_and_conclusion_in_an_abstract_without_labels() -
     ]
     found = [Part.BACKGROUND, Part.AIM, Part.METHOD, Part.RESULT, Part.CONCLUSION]
     assert parts(abstract) == found
+    assert parts([each.replace(" ", "  ", 1) for each in abstract]) == found
     assert parts(abstract, whole=False)[0] is Part.OTHER
     asides = ["Sleep was better in the treated group.", "Both groups were seen in winter."]
     assert parts([*abstract[:4], *asides, abstract[4]])[4:] == [Part.RESULT] * 2 + found[4:]

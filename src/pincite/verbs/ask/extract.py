@@ -29,8 +29,8 @@ from pincite.verbs.ask.parts import (
     TO_DO,
     WHOLE,
     Part,
+    label_of,
     parts,
-    unlabelled,
 )
 from pincite.verbs.ask.questions import (
     detail,
@@ -499,11 +499,10 @@ def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotabl
         spans = joined([span.moved(piece.start) for span in spans], cut)
         kinds = parts([span.of(text) for span in spans], whole=not within)
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-            sentence = unlabelled(span.of(text))
-            ends_it = span.of(text).endswith(sentence)
-            own = Span(span.end - len(sentence), span.end) if ends_it else span
+            own = Span(span.start + len(label_of(span.of(text))), span.end)
             far = MIDDLE if within else depth(n, len(spans))
-            candidates.append(Quotable(sentence, source, own.start, depth=far, part=part, span=own))
+            words = " ".join(own.of(text).split())
+            candidates.append(Quotable(words, source, own.start, depth=far, part=part, span=own))
     end, quotes = len(text.rstrip()), list[Quotable]()
     for before, each in zip([None, *candidates], candidates, strict=False):
         if can_stand_alone(each.text, is_last=each.span.end == end):

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from itertools import dropwhile
 
 from pincite.text import patterns, word_lists
 
@@ -13,6 +12,9 @@ WHOLE = 6_000
 
 MOST_OF_AN_ABSTRACT = 30  # sentences; in a longer text, their position means nothing
 _LABELS = word_lists(__file__, "words")["labels"]
+# Before a colon, or a dash and a capital; or a line or sentence of its own.
+_LABELLED = re.compile(r"(?P<label>.+?)(?P<mark>:\s+| ?[—–] ?(?=[A-Z])|[.:]?\Z)")
+_CAPITALS = re.compile(rf"(?:(?:{'|'.join(map(str.upper, sorted(_LABELS)))})(?:\s+|\Z))+")
 _P = patterns(__file__, "parts", re.IGNORECASE)
 OPEN, AIM, TO_DO = _P["open"], _P["aim"], _P["to_do"]
 FEWEST_PLACED = 5  # sentences of an abstract in which place says what a sentence is
@@ -41,11 +43,11 @@ def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
     """
     section: Part | None = None  # the current one, once one is labelled
     found = list[Part]()
-    for sentence in sentences:
-        rest = unlabelled(sentence)
-        if label := sentence[: len(sentence) - len(rest)]:
+    for sentence in (" ".join(each.split()) for each in sentences):
+        if label := label_of(sentence):
             section = _part_of_label(label)
         is_known = section not in (None, Part.OTHER)
+        rest = sentence.removeprefix(label)
         found.append(section if section and is_known else _part_by_wording(rest))
     of_study = Part.AIM in found or Part.METHOD in found
     if section or not (whole and of_study):
@@ -87,14 +89,16 @@ def _with_places(sentences: Sequence[str], by_wording: Sequence[Part]) -> list[P
     return [*[Part.BACKGROUND] * begins, *by_wording[begins:ends], *end]
 
 
-def unlabelled(sentence: str) -> str:
-    """Remove the section label from a sentence of an abstract.
+def label_of(sentence: str) -> str:
+    """Return the section label that opens a sentence of an abstract, with its mark; else "".
 
-    >>> unlabelled("MAIN RESULTS The rate fell."), unlabelled("Main results: The rate fell.")
-    ('The rate fell.', 'The rate fell.')
+    >>> [label_of(text) for text in ("MAIN RESULTS It fell.", "Results: It fell.", "Results.")]
+    ['MAIN RESULTS ', 'Results: ', 'Results.']
     """
-    label, colon, rest = sentence.partition(": ")
-    if colon and (label.isupper() or _LABELS.issuperset(re.findall(r"\w+", label.lower()))):
-        return rest
-    words = sentence.split()
-    return " ".join(dropwhile(lambda word: word.isupper() and word.lower() in _LABELS, words))
+    if match := _LABELLED.match(sentence):
+        words = re.findall(r"\w+", match["label"].lower())
+        is_known = bool(words) and _LABELS.issuperset(words)
+        if is_known or (match["mark"].startswith(":") and match["label"].isupper()):
+            return match[0]
+    capitals = _CAPITALS.match(sentence)
+    return capitals[0] if capitals else ""
