@@ -25,6 +25,7 @@ from pincite.types import (
     Passage,
     Readout,
     Span,
+    Stance,
     StatementType,
     Trust,
     Verdict,
@@ -517,15 +518,20 @@ def test_a_contradicted_reading_is_not_confirmed() -> None:
     assert (found.stance, found.contradiction) == ((0.0, 0.0), rival)
 
 
+def supporting(text: str, supported: float) -> Evidence:
+    read = from_answers(passage_of(text), supported, 0.0)
+    return replace(read, stance=Stance(supported, 0.0))
+
+
 def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     text = "The mill burnt. The old mill burnt down. It rained."
     here, there, far = Span(0, 15), Span(16, 40), Span(41, 51)
-    evidence = from_answers(passage_of(text), 0.9, 0.0)
+    evidence = supporting(text, 0.9)
 
     def found(*alone: tuple[Span, float]) -> tuple[float, Span | None]:
         made = confirm.confirm_by_sentence("The old mill burnt.", evidence, dict(alone))
         assert made.stance
-        return made.stance[0], made.quote
+        return made.stance.supports, made.quote
 
     assert found((here, -0.1), (there, 0.7)) == (0.9, there)
     assert found((here, 0.05)) == (STRONG, here), "hardly likelier than not"
@@ -540,9 +546,7 @@ def test_two_neighbours_confirm_weakly_where_their_passage_is_near_support() -> 
     reading, both = "Four of the audit's six proposals were dropped.", Span(0, 58)
     assert quotes.neighbours(reading, passage_of(text))[0] == both
     found = [
-        confirm.confirm_by_neighbours(
-            reading, from_answers(passage_of(text), 0.5, 0.0), {both: margin}
-        ).stance
+        confirm.confirm_by_neighbours(reading, supporting(text, 0.5), {both: margin}).stance
         for margin in (0.9, 0.1, 0.05)
     ]
     assert found == [(MEDIUM, 0.0), (MEDIUM, 0.0), (0.0, 0.0)]
@@ -551,7 +555,7 @@ def test_two_neighbours_confirm_weakly_where_their_passage_is_near_support() -> 
 def test_a_sentence_is_near_a_reading_with_the_two_before_it() -> None:
     text = "The auditor made six proposals. Two were kept. The other four lapsed."
     reading = "Four of the auditor's six proposals have lapsed."
-    evidence, last = from_answers(passage_of(text), 0.5, 0.0), Span(47, len(text))
+    evidence, last = supporting(text, 0.5), Span(47, len(text))
     found = confirm.confirm_by_sentence(reading, evidence, {last: 0.1})
     assert (found.stance, found.quote) == ((0.5, 0.0), last)
 
@@ -589,7 +593,9 @@ def test_a_document_without_any_of_the_names_refutes_nothing(
     counts: str | None, reading: str, document: str
 ) -> None:
     read = from_answers(passage_of(document), 0.02, 0.95)
-    assert bool(confirm.with_stance(reading, read, document).stance[1]) == bool(counts)  # type: ignore[index]
+    stance = confirm.with_stance(reading, read, document).stance
+    assert stance
+    assert bool(stance.refutes) == bool(counts)
 
 
 @each_row("check/confirm/what_one_or_two_sentences_say_alone")
@@ -613,7 +619,7 @@ def test_the_sentence_that_a_trusted_model_quotes_confirms_in_its_context(
 ) -> None:
     text = "It rained. The old mill burnt down."
     opinion = Opinion(Verdict.SUPPORTED, "m@h", (quote,) if quote else (), trust=trust)
-    evidence = replace(from_answers(passage_of(text), 0.4, 0.0), opinion=opinion)
+    evidence = replace(supporting(text, 0.4), opinion=opinion)
     margins = {Span(0, 10): -0.1, Span(11, 35): -0.1}
     found = confirm.confirm_by_sentence("The mill burnt.", evidence, margins)
     assert (found.stance, found.quoted) == ((0.4 if quoted else 0.0, 0.0), quoted)
