@@ -35,6 +35,7 @@ from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask.report import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
 from pincite.verbs.check import render as check_render
+from pincite.verbs.check import report as check_report
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
 from pincite.verbs.check.speakers import Occasion
@@ -131,7 +132,7 @@ class Report(Generic[Record_co, Result_co]):
 # Per record: the modules that render its page and its table, and the one that prints it.
 _RENDERERS: dict[type, tuple[Any, Any, Any]] = {
     VerifyReport: (verify_render, verify_report, verify_terminal),
-    CheckReport: (check_render, check_render, check_terminal),
+    CheckReport: (check_render, check_report, check_terminal),
     AnswerReport: (ask_render, ask_render, ask_terminal),
 }
 

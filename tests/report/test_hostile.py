@@ -19,6 +19,7 @@ from pincite.types import Label
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.check import render as check_render
+from pincite.verbs.check import report as check_table
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.verify import render, terminal
 from pincite.verbs.verify import report as verify_table
@@ -78,7 +79,7 @@ def test_markdown_gains_no_element(
 @pytest.mark.parametrize(("text", "url"), CASES)
 @pytest.mark.parametrize(
     ("sample", "table"),
-    [(report, verify_table), (check_report, check_render)],
+    [(report, verify_table), (check_report, check_table)],
     ids=["verify", "check"],
 )
 def test_csv_has_whole_rows_and_no_formula(
