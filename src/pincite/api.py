@@ -38,7 +38,7 @@ from pincite.verbs.check import render as check_render
 from pincite.verbs.check import report as check_report
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 from pincite.verbs.verify import articles, build
 from pincite.verbs.verify import render as verify_render
 from pincite.verbs.verify import report as verify_report

@@ -23,7 +23,7 @@ from pincite.report.cells import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
 from pincite.verbs.check.report import CheckReport, to_csv
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 
 
 def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:

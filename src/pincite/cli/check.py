@@ -15,7 +15,7 @@ from pincite.cli import options
 from pincite.text import pasted
 from pincite.text.dates import iso_date, stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 
 
 @click.command(

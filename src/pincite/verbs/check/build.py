@@ -37,7 +37,7 @@ from pincite.verbs.check.model_judge import FEW_REPETITIONS, ModelJudge
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
-from pincite.verbs.check.speakers import UNKNOWN, Occasion
+from pincite.verbs.check.spoken import UNKNOWN, Occasion
 
 if TYPE_CHECKING:
     from pincite.web.sources import FetchStep

@@ -42,11 +42,11 @@ from pincite.types import (
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.model_judge import ModelJudge
-from pincite.verbs.check.quotes import with_sentence_quoted
+from pincite.verbs.check.quotes import speaker_in, with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
-from pincite.verbs.check.speakers import UNKNOWN as UNSAID
-from pincite.verbs.check.speakers import Occasion, speaker_in
+from pincite.verbs.check.spoken import UNKNOWN as UNSAID
+from pincite.verbs.check.spoken import Occasion
 
 if TYPE_CHECKING:
     from pincite.library.web_pages import WebCandidates

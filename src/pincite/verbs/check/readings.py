@@ -35,7 +35,7 @@ from pincite.verbs.check.kinds import (
 )
 from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
-from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone, without_tag
+from pincite.verbs.check.spoken import UNKNOWN, Occasion, alone, without_tag
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements

@@ -27,7 +27,7 @@ from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -29,7 +29,7 @@ from pincite.types import (
     written,
 )
 from pincite.verbs.check import wording
-from pincite.verbs.check.speakers import UNKNOWN, Occasion
+from pincite.verbs.check.spoken import UNKNOWN, Occasion
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
