@@ -8,7 +8,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.settings import LEAST_ANSWER
-from pincite.types import Document
+from pincite.types import Document, Span
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
 from pincite.verbs.ask.parts import Part, label_of, parts
@@ -18,10 +18,11 @@ from pincite.verbs.ask.stance import reader, subject
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:
     """A sentence with these log-odds, as far as its text has no part in them."""
-    plain = Quotable(text, source, place, 0.0)
-    return Quotable(text, source, place, (answers - plain.answers) / extract.WEIGHTS["relevance"])
+    plain = Quotable(text, source, Span(place, place))
+    return replace(plain, relevance=(answers - plain.answers) / extract.WEIGHTS["relevance"])
 
 
+HERE = Span(0, 0)
 PAIN = "Pain fell by 12% in the treated group."
 NAUSEA = "Nausea was rare among all patients seen."
 BIRDS = "Birds sang in the park every morning."
@@ -62,14 +63,14 @@ def test_new_information_ranks_before_repetition() -> None:
 def test_each_signal_raises_the_score(name: str) -> None:
     given: dict[str, Any] = dict.fromkeys(("relevance", "likeness", "of_document", "depth"), 0.5)
     more = given | {name: 0.9}
-    assert Quotable(PAIN, 0, 0, **more).answers > Quotable(PAIN, 0, 0, **given).answers
+    assert Quotable(PAIN, 0, HERE, **more).answers > Quotable(PAIN, 0, HERE, **given).answers
 
 
 def test_conclusions_rank_before_methods_and_findings_before_wishes() -> None:
-    concludes, does = (Quotable(PAIN, 0, 0, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
+    concludes, does = (Quotable(PAIN, 0, HERE, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
     assert concludes.answers > does.answers
-    wish = Quotable("Further studies of pain in the treated group are needed.", 0, 0, 1.0)
-    assert wish.answers < Quotable(PAIN, 0, 0, 1.0).answers
+    wish = Quotable("Further studies of pain in the treated group are needed.", 0, HERE, 1.0)
+    assert wish.answers < Quotable(PAIN, 0, HERE, 1.0).answers
 
 
 def test_a_source_without_the_questions_subject_scores_low() -> None:
@@ -81,7 +82,7 @@ def test_a_source_without_the_questions_subject_scores_low() -> None:
     other = lacking(question, "Fibroblasts and their effect on the pain of adults.")
     assert (named, other) == pytest.approx((0, 1 / 3))
     assert lacking("How many did the tram carry?", "The tram carried two million.") == 0
-    answers, elsewhere = (Quotable(PAIN, 0, 0, 4.0, 0.5, lacks=each) for each in (named, other))
+    answers, elsewhere = (Quotable(PAIN, 0, HERE, 4.0, 0.5, lacks=each) for each in (named, other))
     assert answers.answers - elsewhere.answers > 1
 
 
@@ -143,13 +144,13 @@ def test_sentences_of_a_document_stand_in_its_order() -> None:
     first = quoted("Tea lowers pain in adults with gout.", 0, 10, part=Part.CONCLUSION)
     exception = quoted("However, coffee raised it.", 0, 50, relevance=5, part=Part.CONCLUSION)
     assert choose([exception, first], 4) == [first, exception]
-    later = replace(first, place=90)
+    later = replace(first, span=Span(90, 90))
     assert choose([exception, later], 4) == [later]  # what it continues was not chosen
     assert choose([exception], 4) == [exception]
 
 
 def quoted(text: str, source: int, place: int, relevance: float = 4.5, **more: Any) -> Quotable:
-    return Quotable(text, source, place, relevance, 0.8, 2.0, 0.7, **more)
+    return Quotable(text, source, Span(place, place), relevance, 0.8, 2.0, 0.7, **more)
 
 
 def test_contradictions_are_not_repetitions() -> None:
@@ -179,7 +180,7 @@ def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
 def finding(source: int, agrees: bool | None, answers: float, fits: bool | None = None) -> Quotable:
     """A conclusion that scores about `answers`, in words of its own."""
     text = f"The trial number {source} found that {'abcdefgh'[source] * 9} changed the outcome."
-    found = Quotable(text, source, 0, part=Part.CONCLUSION, agrees=agrees, fits=fits)
+    found = Quotable(text, source, HERE, part=Part.CONCLUSION, agrees=agrees, fits=fits)
     return replace(found, relevance=(answers - found.answers) / extract.WEIGHTS["relevance"])
 
 

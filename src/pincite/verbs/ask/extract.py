@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from typing import Any
@@ -106,7 +106,7 @@ class Quotable:
 
     text: str
     source: int  # index of its document in order of relevance
-    place: int  # start offset in its document
+    span: Span  # in its document, without the section label
     relevance: float = 0.0  # log-odds, by the network, that it bears on the question
     likeness: float = 0.0  # cosine similarity to the question
     of_document: float = 0.0  # log-odds that the best passage of its document bears on the question
@@ -116,7 +116,6 @@ class Quotable:
     fits: bool | None = None  # whether its study has the ages asked for; None: one names none
     is_nearest: bool = False  # quoted though nothing confirms that it answers
     agrees: bool | None = None  # whether it finds what is asked; None: unclear
-    span: Span = field(default=Span(0, 0))  # in its document, without the section label
 
     def overlaps(self, other: "Quotable") -> bool:
         """Whether both are, or contain, the same sentence."""
@@ -202,16 +201,15 @@ def choose(
     concluded = {c.source for c in left if c.part is Part.CONCLUSION and c.answers >= best - behind}
     left = [c for c in left if c.part is Part.CONCLUSION or c.source not in concluded]
 
-    def repeated(one: Quotable) -> float:
+    def worth(one: Quotable) -> float:
         words = set(wording.content_words(one.text))
         others = (set(wording.content_words(other.text)) for other in selected)
         shares = (len(words & other) / max(1, len(words)) for other in others)
-        return REPEATED * max(shares, default=0.0)
+        return one.answers - REPEATED * max(shares, default=0.0)
 
     while left and len(selected) < most:
-        worth = {id(c): c.answers - repeated(c) for c in left}
-        first = min(left, key=lambda c: (-worth[id(c)], c.source, c.place))
-        if worth[id(first)] < max(least, best - behind):
+        first = min(left, key=lambda c: (-worth(c), c.source, c.span.start))
+        if worth(first) < max(least, best - behind):
             break
         selected.append(first)
         left = [c for c in left if not (c.overlaps(first) or repeats(c.text, first.text))]
@@ -239,7 +237,7 @@ def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
     """Sort by document, those with the ages asked for first, each in the order of its text."""
     by_ages = sorted(selected, key=lambda c: (True, None, False).index(c.fits))
     sources = list(dict.fromkeys(c.source for c in by_ages))
-    ordered = sorted(selected, key=lambda c: (sources.index(c.source), c.place))
+    ordered = sorted(selected, key=lambda c: (sources.index(c.source), c.span.start))
     opening = {c.source: c for c in reversed(ordered)}  # the first sentence of each document
     alone = Counter(c.source for c in ordered)
     # "However, …" needs what it continues, which was not chosen.
@@ -352,11 +350,11 @@ class Extractor:
             for each, vector in zip(candidates, vectors, strict=True)
         ]
         near = sorted(near, key=lambda each: -each.likeness)[:READ]
-        pairs = []
-        for each in near:
-            of = references[each.source].document
-            passage = Passage(of.doc_id, of.url, of.title, each.text, each.span)
-            pairs.append((Claim.alone(question), passage))
+        claim, documents = Claim.alone(question), [references[c.source].document for c in near]
+        pairs = [
+            (claim, Passage(of.doc_id, of.url, of.title, each.text, each.span))
+            for each, of in zip(near, documents, strict=True)
+        ]
 
         def unread(_: tuple[Claim, Passage], why: Failed) -> float:
             failures.append(why)
@@ -401,7 +399,7 @@ def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
         if max(c.of_document, c.relevance if c.lacks <= MUCH_ABSENT else UNREAD) >= LEAST_RELEVANCE
     ]
     chosen = list[Quotable]()
-    for each in sorted(near, key=lambda c: (-c.answers, c.source, c.place)):
+    for each in sorted(near, key=lambda c: (-c.answers, c.source, c.span.start)):
         if len(chosen) < NEAREST and not any(map(each.overlaps, chosen)):
             chosen.append(replace(each, is_nearest=True))
     return in_order(chosen)
@@ -447,11 +445,11 @@ def with_sides(
         or naming(subject.is_partly_named, elsewhere, Part.CONCLUSION)
         or naming(subject.is_named, "", Part.RESULT, Part.OTHER)
     )
-    sides = {each.place: finds(each.text) for each in deciding if each.fits is not False}
+    sides = {each.span.start: finds(each.text) for each in deciding if each.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
     if is_open or not subject.is_compared_in(document) or len(set(sides.values()) - {None}) != 1:
         return list(sentences)
-    return [replace(each, agrees=sides.get(each.place)) for each in sentences]
+    return [replace(each, agrees=sides.get(each.span.start)) for each in sentences]
 
 
 def on_topic(question: str, reference: Reference) -> bool:
@@ -502,7 +500,7 @@ def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotabl
             own = Span(span.start + len(label_of(span.of(text))), span.end)
             far = MIDDLE if within else depth(n, len(spans))
             words = " ".join(own.of(text).split())
-            candidates.append(Quotable(words, source, own.start, depth=far, part=part, span=own))
+            candidates.append(Quotable(words, source, own, depth=far, part=part))
     end, quotes = len(text.rstrip()), list[Quotable]()
     for before, each in zip([None, *candidates], candidates, strict=False):
         if can_stand_alone(each.text, is_last=each.span.end == end):
@@ -518,4 +516,4 @@ def _with_subject(before: Quotable, each: Quotable, text: str) -> Iterator[Quota
     is_one = "\n" not in text[before.span.end : each.span.start] and finite_verb(before.text)
     is_short = len(words) >= FEWEST_OF_FINDING and len(span.of(text).split()) <= MOST_WORDS
     if is_one and is_short and _CASED["pronoun"].match(each.text):
-        yield replace(each, text=span.of(text), place=before.place, span=span)
+        yield replace(each, text=span.of(text), span=span)
