@@ -75,43 +75,47 @@ class AskPipeline:
         has_words = re.search(r"\w", question)
         documents, retracted = self.finder.find(question) if has_words else ([], [])
         references = numbered(documents)
-        best = max((each.relevance for each in documents), default=None)
-        absent = errors.attempted(lambda: extract.absent_terms(question, references), lambda _: [])
-        silent = replace(
-            self._empty(question),
-            searched=replace(
-                self.searched,
-                found=tuple(r.ref_id for r in references),
-                best=best,
-                absent=tuple(absent) if references else (),
-            ),
-            abstained_coded=(Note("nothing_answers"),),
-            references=tuple(listed(question, references, ())),
-            left_out=tuple(
-                replace(each, number=0, document=replace(each.document, text=""), passages=())
-                for each in numbered(retracted)
-                if each.relevance >= self.least_relevance and extract.on_topic(question, each)
-            ),
-        )
-        if best is None or best < self.least_relevance:
-            code = "nothing_filtered" if self.searched.filters else "nothing_found"
-            if silent.left_out:
-                code = "all_retracted"
-            elif best is not None:
-                code = "nothing_relevant"
-            silent = replace(silent, abstained_coded=(Note(code),))
-            is_near = best is not None and best >= self.least_relevance - NEARBY
-            if not is_near or not isinstance(self.writer, Extractor):
-                return silent
-        elif extract.is_uncovered(question, absent):
-            missing = Note("nothing_mentions", {"words": tuple(absent)})
-            silent = replace(silent, abstained_coded=(missing,))
+        silent = self._silent(question, references, numbered(retracted))
+        best = silent.searched.best
         if isinstance(self.writer, Extractor):
-            return self._extract(self.writer, silent, references, on_sentence)
+            is_near = best is not None and best >= self.least_relevance - NEARBY
+            return (
+                self._extract(self.writer, silent, references, on_sentence) if is_near else silent
+            )
+        if best is None or best < self.least_relevance:
+            return silent
         answer = self._write(self.writer, silent, references, on_sentence, on_draft)
         if not answer.text.strip() and not answer.failure:
             return silent
         return self.check(answer, references)
+
+    def _silent(
+        self, question: str, references: Sequence[Reference], retracted: Sequence[Reference]
+    ) -> Answer:
+        """Return the answer without sentences, and why there are none if none are found."""
+        best = max((each.relevance for each in references), default=None)
+        absent = errors.attempted(lambda: extract.absent_terms(question, references), lambda _: [])
+        left_out = tuple(
+            replace(each, number=0, document=replace(each.document, text=""), passages=())
+            for each in retracted
+            if each.relevance >= self.least_relevance and extract.on_topic(question, each)
+        )
+        why = Note("nothing_answers")
+        if best is None or best < self.least_relevance:
+            code = "nothing_filtered" if self.searched.filters else "nothing_found"
+            why = Note("nothing_relevant" if best is not None else code)
+            why = Note("all_retracted") if left_out else why
+        elif extract.is_uncovered(question, absent):
+            why = Note("nothing_mentions", {"words": tuple(absent)})
+        found = tuple(each.ref_id for each in references)
+        lacks = tuple(absent) if found else ()
+        return replace(
+            self._empty(question),
+            searched=replace(self.searched, found=found, best=best, absent=lacks),
+            abstained_coded=(why,),
+            references=tuple(listed(question, references, ())),
+            left_out=left_out,
+        )
 
     def _extract(
         self,
@@ -123,14 +127,14 @@ class AskPipeline:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
         asked = parts_of(silent.question)
         of_parts, failures = writer.quotes(asked, references)
-        unanswered = [
+        unanswered = tuple(
             part
             for part, found in zip(asked, of_parts, strict=True)
             if all(each.is_nearest for each in found)
-        ]
-        quotes = [each for found in of_parts for each in found]
-        by_span = {(q.source, q.span): q for q in quotes}
-        by_span |= {(q.source, q.span): q for q in quotes if not q.is_nearest}
+        )
+        found = [each for of_part in of_parts for each in of_part]
+        by_span = {(q.source, q.span): q for q in found}
+        by_span |= {(q.source, q.span): q for q in found if not q.is_nearest}
         quotes = list(by_span.values())
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
@@ -154,16 +158,16 @@ class AskPipeline:
         if on_sentence:
             for each in checked:
                 on_sentence(each)
-        named = ordered[: len(set(cited))]
-        uncovered = extract.is_uncovered(silent.question, absent := silent.searched.absent)
-        why = silent.abstained_coded if uncovered else (Note("only_nearest"),)
+        named, absent = ordered[: len(set(cited))], silent.searched.absent
+        is_uncovered = extract.is_uncovered(silent.question, absent)
+        why = silent.abstained_coded if is_uncovered else (Note("only_nearest"),)
         if min(extract.lacking(silent.question, each) for each in named) > extract.MUCH_ABSENT:
             absent = tuple(extract.absent_terms(silent.question, named))
         return replace(
             silent,
             searched=replace(silent.searched, absent=absent),
             abstained_coded=why if len(unanswered) == len(asked) else (),
-            unanswered=tuple(unanswered) if len(unanswered) < len(asked) else (),
+            unanswered=unanswered if len(unanswered) < len(asked) else (),
             text=text,
             sentences=tuple(checked),
             references=tuple(ordered),
@@ -337,14 +341,13 @@ class LiteratureFinder:
             document.url: near or errors.attempted(partial(by_words, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
-
-        def merged(each: FoundDocument) -> FoundDocument:
+        result = list[FoundDocument]()
+        for each in documents:
             by_span: dict[Span, Passage] = {}
             for passage in (*each.passages, *more.get(each.document.url, ())):
                 by_span.setdefault(passage.span, passage)
-            return replace(each, passages=tuple(by_span.values()))
-
-        return list(map(merged, documents))
+            result.append(replace(each, passages=tuple(by_span.values())))
+        return result
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
