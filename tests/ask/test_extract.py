@@ -94,8 +94,7 @@ def test_parts_are_found_without_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    "label",
-    ["RESULTS: ", "Main results: ", "MAIN RESULTS ", "Results. ", "Results—", "Results\n"],
+    "label", ["RESULTS: ", "Main results: ", "MAIN RESULTS ", "Results. ", "Results—", "Results\n"]
 )
 def test_a_section_has_the_part_of_its_label(label: str) -> None:
     said, after = "Tram drivers of both towns slept well.", "Cyclists of both towns slept badly."

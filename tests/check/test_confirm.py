@@ -375,8 +375,7 @@ def test_invalid_prompt_files(tmp_path: Any, text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rule"),
-    [("regex", "(A|B)"), ("grammar", 'root ::= "A" | "B"'), ("prompted", None)],
+    ("kind", "rule"), [("regex", "(A|B)"), ("grammar", 'root ::= "A" | "B"'), ("prompted", None)]
 )
 def test_rules_for_a_choice(kind: Any, rule: str | None) -> None:
     found = guidance_for(kind, ["A", "B"])

@@ -165,13 +165,7 @@ def test_a_statement_that_cannot_be_shown_leaves_the_others() -> None:
     (result,) = bad.results
     reading = replace(result.reading, kind="no kind")  # type: ignore[arg-type]
     bad = replace(bad, results=(replace(result, reading=reading),))
-    for to_format in (
-        CheckReport.to_json,
-        render.to_html,
-        to_csv,
-        render.to_markdown,
-        printed,
-    ):
+    for to_format in (CheckReport.to_json, render.to_html, to_csv, render.to_markdown, printed):
         shown = to_format(report(sound, bad))
         assert "0.example" in shown
         assert "tram was sold" in shown or to_format is to_csv, "a row is of a reading"

@@ -120,11 +120,7 @@ def test_what_is_wrong_is_named_by_its_place(path: list[Any], value: object, mes
 @given(
     st.recursive(
         st.one_of(
-            st.none(),
-            st.floats(),
-            st.integers(),
-            TEXTS,
-            st.sampled_from([Path("a"), Reason.DEAD]),
+            st.none(), st.floats(), st.integers(), TEXTS, st.sampled_from([Path("a"), Reason.DEAD])
         ),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )

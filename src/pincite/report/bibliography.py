@@ -22,19 +22,9 @@ from urllib.parse import quote
 from pincite import errors
 from pincite.judgement.retraction import Retraction
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text import identifiers
 from pincite.text.dates import iso_date, stated_date
 from pincite.text.hosts import without_folder
-from pincite.text.identifiers import (
-    ET_AL,
-    NAME_PARTICLES,
-    doi_address,
-    doi_in,
-    doi_of_url,
-    is_group,
-    pmc_of_url,
-    pmid_of_url,
-    split_authors,
-)
 from pincite.types import Document
 
 # ── Names of authors ─────────────────────────────────────────────────────────────────────────────
@@ -60,10 +50,9 @@ def parse_authors(meta: Mapping[str, str]) -> Authors:
     """Parse the authors that the metadata names."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
-    names = [
-        {"literal": name} if name in groups else csl_name(name) for name in split_authors(stated)
-    ]
-    return Authors(names, bool(ET_AL.search(stated)))
+    split = identifiers.split_authors(stated)
+    names = [{"literal": name} if name in groups else csl_name(name) for name in split]
+    return Authors(names, bool(identifiers.ET_AL.search(stated)))
 
 
 def short_authors(meta: Mapping[str, str]) -> str:
@@ -92,13 +81,13 @@ def csl_name(text: str) -> CslName:
         return _csl_name(family, " ".join(rest), suffix)
     words = text.split()
     is_latin = all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
-    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or is_group(text):
+    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or identifiers.is_group(text):
         return {"literal": text}
     if match := _INITIALS.fullmatch(text):
         return _csl_name(match["family"], match["given"])
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = len(words) - 1
-    while start > 1 and words[start - 1] in NAME_PARTICLES:
+    while start > 1 and words[start - 1] in identifiers.NAME_PARTICLES:
         start -= 1
     return _csl_name(" ".join(words[start:]), " ".join(words[:start]), suffix)
 
@@ -172,8 +161,8 @@ def links(meta: Mapping[str, str]) -> list[Link]:
         known.append(Link(f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
     if pmc := _valid(_PMC, meta.get("pmc", "")):
         known.append(Link(pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
-    if doi := doi_in(line(meta.get("doi", ""))):
-        known.append(Link(f"doi:{doi}", doi_address(doi)))
+    if doi := identifiers.doi_in(line(meta.get("doi", ""))):
+        known.append(Link(f"doi:{doi}", identifiers.doi_address(doi)))
     return known
 
 
@@ -276,9 +265,9 @@ def _entry(reference: Cited) -> Entry:
         "publisher": meta.get("publisher"),
         "ISSN": meta.get("issn"),
         "ISBN": meta.get("isbn", "").split(SEPARATOR)[0],
-        "DOI": doi_in(meta.get("doi", "")) or doi_of_url(document.url),
-        "PMID": _valid(_PMID, meta.get("pmid", "")) or pmid_of_url(document.url),
-        "PMCID": _valid(_PMC, meta.get("pmc", "")) or pmc_of_url(document.url),
+        "DOI": identifiers.doi_in(meta.get("doi", "")) or identifiers.doi_of_url(document.url),
+        "PMID": _valid(_PMID, meta.get("pmid", "")) or identifiers.pmid_of_url(document.url),
+        "PMCID": _valid(_PMC, meta.get("pmc", "")) or identifiers.pmc_of_url(document.url),
         "URL": line(document.url) if is_web else "",
         "language": document.language,
         "genre": meta.get("publication_type"),

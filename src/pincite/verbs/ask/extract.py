@@ -20,7 +20,7 @@ from pincite.text.finite import NOT, finite_verb
 from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
-from pincite.verbs.ask import stance
+from pincite.verbs.ask import questions, stance
 from pincite.verbs.ask.ages import fits, without_ages
 from pincite.verbs.ask.parts import (
     AIM,
@@ -31,14 +31,6 @@ from pincite.verbs.ask.parts import (
     Part,
     label_of,
     parts,
-)
-from pincite.verbs.ask.questions import (
-    detail,
-    is_of_degree,
-    is_verb,
-    topic,
-    unanswered_terms,
-    wanted,
 )
 from pincite.verbs.ask.report import EXTRACT, Reference
 
@@ -270,7 +262,7 @@ class Extractor:
     fingerprint: str = EXTRACT
 
     def quotes(
-        self, questions: Sequence[str], references: Sequence[Reference]
+        self, asked: Sequence[str], references: Sequence[Reference]
     ) -> tuple[list[list[Quotable]], list[Failed]]:
         """Return up to `sentences` quotes for each question, and why some sources were not read."""
         best = max((each.relevance for each in references), default=0.0)
@@ -294,7 +286,7 @@ class Extractor:
         texts = [each.text for source in near for each in of_source[source]]
         vectors: Iterable[Any] = self.encoder.encode(texts, "passage") if texts else ()
         answers = list[list[Quotable]]()
-        for question in questions:
+        for question in asked:
             finds, subject = stance.reader(question), stance.subject(question)
             candidates = list[Quotable]()
             for source in near:
@@ -302,7 +294,7 @@ class Extractor:
                 candidates += with_sides(finds, subject, references[source], fitting)
             read = self._read(question, references, candidates, vectors, failures)
             stated = stating(question, read)
-            is_stated = stated is not None and not is_of_degree(question)
+            is_stated = stated is not None and not questions.is_of_degree(question)
             able = read if stated is None else stated
             quotes = self._confirmed(question, references, able, is_stated=is_stated)
             if not quotes and self.documents_read:
@@ -375,14 +367,14 @@ class Extractor:
 def stating(question: str, sentences: Sequence[Quotable]) -> list[Quotable] | None:
     """Return those with the figure or the reason asked for; None if neither is asked for."""
     of_study = [c for c in sentences if c.part not in (Part.BACKGROUND, Part.AIM)]
-    if number := wanted(question):
+    if number := questions.wanted(question):
         names = stance.subject(question).names_outcome
         stated = [c for c in of_study if number.is_in(c.text)]
         return [c for c in stated if number.effect is None or names(c.text)]
-    if not (holds := detail(question)):
+    if not (holds := questions.detail(question)):
         return None
     stated = [c for c in of_study if holds(c.text)]
-    return None if is_of_degree(question) and not stated else stated
+    return None if questions.is_of_degree(question) and not stated else stated
 
 
 def _anywhere(sentence: Quotable) -> Quotable:
@@ -410,13 +402,14 @@ def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
     if any(fits(question, each.document) for each in references):
         question = without_ages(question)
     texts = "\n".join(f"{each.document.title}\n{each.document.text}" for each in references)
-    return [term for term in unanswered_terms(topic(question), texts) if not is_verb(term)]
+    terms = questions.unanswered_terms(questions.topic(question), texts)
+    return [term for term in terms if not questions.is_verb(term)]
 
 
 def is_uncovered(question: str, absent: Sequence[str]) -> bool:
     """Whether most of what the question asks about, on one side, is in `absent` terms."""
     for part in stance.subject(question)[:2]:
-        terms = unanswered_terms(without_ages(part), "")
+        terms = questions.unanswered_terms(without_ages(part), "")
         if terms and len(set(absent).intersection(terms)) >= MUCH_ABSENT * len(terms):
             return True
     return False
@@ -459,14 +452,15 @@ def on_topic(question: str, reference: Reference) -> bool:
 
 def lacking(question: str, reference: Reference) -> float:
     """Return the share of the question's terms that a document lacks; ages may be in figures."""
-    document, number = reference.document, wanted(question)
-    about = number.about if number else topic(question)
+    document, number = reference.document, questions.wanted(question)
+    about = number.about if number else questions.topic(question)
     if fits(question, document):
         about = without_ages(about)
     is_long = len(document.text) > WHOLE
     texts = [passage.text for passage in reference.passages] if is_long else [document.text]
-    terms = unanswered_terms(about, "")
-    return len(unanswered_terms(about, "\n".join([document.title, *texts]))) / max(1, len(terms))
+    terms = questions.unanswered_terms(about, "")
+    absent = questions.unanswered_terms(about, "\n".join([document.title, *texts]))
+    return len(absent) / max(1, len(terms))
 
 
 def for_question(

@@ -29,14 +29,7 @@ from pincite.types import (
     WitnessKind,
     sigmoid,
 )
-from pincite.verbs.check.quotes import (
-    SHORTEST_QUOTE,
-    candidate_sentences,
-    lacks_a_finding,
-    may_confirm,
-    near_spans,
-    neighbours,
-)
+from pincite.verbs.check import quotes
 from pincite.verbs.check.report import Reading
 
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
@@ -114,14 +107,14 @@ class VerifierJudge:
         """Let no confirmation count without a sentence, or two neighbours, that confirm alone."""
         result = list(evidence)
         confirming = [n for n, judged in enumerate(evidence) if _confirms(judged)]
-        for n, margins in self._read_alone(pairs, confirming, candidate_sentences).items():
+        for n, margins in self._read_alone(pairs, confirming, quotes.candidate_sentences).items():
             result[n] = confirm_by_sentence(pairs[n][0].text, evidence[n], margins)
         undecided = [
             n
             for n in confirming
             if evidence[n].prob_supported >= TOGETHER_FROM and not _confirms(result[n])
         ]
-        for n, margins in self._read_alone(pairs, undecided, neighbours).items():
+        for n, margins in self._read_alone(pairs, undecided, quotes.neighbours).items():
             result[n] = confirm_by_neighbours(pairs[n][0].text, evidence[n], margins)
         return result
 
@@ -151,7 +144,7 @@ class VerifierJudge:
             for n, judged in enumerate(evidence)
             if documents[n] not in decided and judged.failed is None
         ]
-        excerpts = _excerpts(pairs, silent, near_spans)
+        excerpts = _excerpts(pairs, silent, quotes.near_spans)
         alone = [excerpt.pair for excerpt in excerpts]
         read = zip(excerpts, self.verifier.verify(alone), self._margins(alone), strict=True)
         of_document = defaultdict[_Document, list[tuple[_Excerpt, Evidence]]](list)
@@ -267,7 +260,7 @@ def _refutes(
     if not decide.counts_as_refutation(evidence, of_document):
         return False
     is_by_rule = evidence.contradiction is not None
-    return is_by_rule or not evidence.quote or not lacks_a_finding(reading, evidence.quoted)
+    return is_by_rule or not evidence.quote or not quotes.lacks_a_finding(reading, evidence.quoted)
 
 
 def _is_elsewhere(reading: str, document: str) -> bool:
@@ -289,8 +282,8 @@ def weigh_alone(reading: str, evidence: Evidence, margin: float) -> Evidence:
         return replace(evidence, stance=Stance(0.0, min(-margin, MEDIUM)), witnesses=against)
     supported = 0.0
     is_one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
-    is_likely = evidence.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
-    if is_one and is_likely and not against and may_confirm(reading, passage, Span(0, len(text))):
+    is_likely = evidence.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY and not against
+    if is_one and is_likely and quotes.may_confirm(reading, passage, Span(0, len(text))):
         supported = min(evidence.prob_supported, MEDIUM)
     return replace(evidence, stance=Stance(supported, 0.0), witnesses=())
 
@@ -305,7 +298,7 @@ def _contrary(reading: str, evidence: Evidence) -> tuple[Witness, ...]:
     if by_rule or tables.unstated(reading, text):
         return by_rule if decide.refutes(evidence) else ()
     own = set(words.roots(reading))
-    has_all = len(own) >= SHORTEST_QUOTE and own <= set(words.roots(text))
+    has_all = len(own) >= quotes.SHORTEST_QUOTE and own <= set(words.roots(text))
     if has_all and decide.refutes(evidence):
         return evidence.witnesses
     word = contrary_by_word(reading, evidence.passage.text, evidence.passage.about)

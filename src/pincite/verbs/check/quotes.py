@@ -4,16 +4,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from pincite.judgement.attribution import (
-    ADVERBS,
-    SPEAKER,
-    SPEECH_VERBS,
-    ascribes,
-    sayers,
-    subject_name,
-    swapped,
-    turns,
-)
+from pincite.judgement import attribution
 from pincite.judgement.confirmation import SAME_TOPIC
 from pincite.judgement.force import weaker
 from pincite.judgement.provenance import named_speaker
@@ -42,9 +33,9 @@ _P = patterns(
     __file__,
     "quotes",
     name=NAME,
-    speaker=SPEAKER,
-    adverbs=ADVERBS,
-    verbs=SPEECH_VERBS,
+    speaker=attribution.SPEAKER,
+    adverbs=attribution.ADVERBS,
+    verbs=attribution.SPEECH_VERBS,
     says=SAYS,
     no_verb="|".join(_NO_VERB),
 )
@@ -115,7 +106,7 @@ def may_confirm(reading: str, passage: Passage, span: Span) -> bool:
         return False
     if weaker(reading, sentence) or weaker(reading, f"{sentence} {following}"):
         return False
-    if common(reading, text) == "en" and swapped(reading, sentence, text):
+    if common(reading, text) == "en" and attribution.swapped(reading, sentence, text):
         return False
     is_same_topic = words.missing_words(reading, sentence) <= SAME_TOPIC
     return not (is_same_topic and antonyms.contrasts(reading, sentence))
@@ -199,7 +190,7 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
         weights[speaker] = max(words.shared(reading, span.of(text)), weights.get(speaker, 0.0))
     own = weights.pop("", -1.0)
     # What a reading says of the speaker is not only according to them.
-    about = subject_name(reading) if ascribes(reading) else ""
+    about = attribution.subject_name(reading) if attribution.ascribes(reading) else ""
     others = {name: weight for name, weight in weights.items() if not about or about not in name}
     return "; ".join(others) if others and own <= max(others.values()) else ""
 
@@ -207,7 +198,7 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
 def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
     """Return who says a sentence of a text; "" for the text itself."""
     sentence = span.of(text)
-    if before := [turn for turn in turns(text) if turn.start < span.end]:
+    if before := [turn for turn in attribution.turns(text) if turn.start < span.end]:
         return before[-1].speaker
     if len(sentence) > LONGEST:
         return ""
@@ -234,7 +225,7 @@ def _name_beside(text: str, start: int, quotation: Span) -> str:
     if tag := _P["tag"].match(text, quotation.end):
         return str(next(filter(None, tag.groups())))
     before = QUOTATION.sub("\n", text[start : quotation.start])
-    return next(reversed(sayers(before)), "")
+    return next(reversed(attribution.sayers(before)), "")
 
 
 def _full_name(text: str, span: Span, name: str) -> str:
@@ -246,10 +237,10 @@ def _full_name(text: str, span: Span, name: str) -> str:
     earlier = source_sentences(before, "en")[-_SENTENCES_BEFORE:]
     for sentence_span in reversed(earlier):
         sentence = QUOTATION.sub(" ", sentence_span.of(before)).strip()
-        speaker = next(iter(sayers(sentence)), "")
+        speaker = next(iter(attribution.sayers(sentence)), "")
         if speaker and not _is_pronoun(speaker):
             return named_speaker(speaker)
-        subject = subject_name(sentence) if sentence_span == earlier[-1] else ""
+        subject = attribution.subject_name(sentence) if sentence_span == earlier[-1] else ""
         # "Applause followed": one word with a capital because it opens the sentence.
         is_only_first = " " not in subject and sentence.startswith(subject)
         if subject and (not is_only_first or subject in words.names(before)):

@@ -189,8 +189,7 @@ def render_parts(render: Callable[[Check], T], check: Check) -> T:
         return render(Check(check.statement, (), check.interpreted_by, (why,)))
 
     return errors.attempted(
-        lambda: render(check),
-        lambda why: errors.attempted(lambda: without_culprits(why), nothing),
+        lambda: render(check), lambda why: errors.attempted(lambda: without_culprits(why), nothing)
     )
 
 
