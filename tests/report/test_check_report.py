@@ -114,9 +114,9 @@ def test_the_label_names_those_who_alone_say_so(sources: list[Source], named: st
 )
 def test_a_warning_counts_documents(text_ids: tuple[int, ...], outcome: Outcome, said: str) -> None:
     first = check_report().checks[0].results[0]
-    items = [replace(first.items[0], text_id=each) for each in text_ids]
+    items = tuple(replace(first.items[0], text_id=each) for each in text_ids)
     weight = replace(first.weight, outcome=outcome, contradictions=tuple(range(len(items))))
-    assert said in wording.warning(weight, items).partition(";")[0]
+    assert said in wording.warning(replace(first, items=items, weight=weight)).partition(";")[0]
 
 
 def test_a_page_is_accessible() -> None:

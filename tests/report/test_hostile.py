@@ -104,11 +104,13 @@ def test_a_terminal_gets_no_control_character_and_no_markup(
         console.print(
             terminal.progress_line(dataclasses.replace(finding, label=Label.NOT_SUPPORTED))
         )
-    check_terminal.print_report(check_report(text, url), console)
-    answers = answer_report(text, url)
-    ask_terminal.print_report(answers, console)
+    once, answers = check_report(text, url), answer_report(text, url)
+    twice = dataclasses.replace(once, checks=once.checks * 2)
+    check_terminal.print_report(twice, console)  # with an overview
+    ask_terminal.print_report(dataclasses.replace(answers, answers=answers.answers * 2), console)
     sentence = ask_terminal.sentence_line(answers.answers[0].sentences[0]).plain
     for shown in (out.getvalue(), sentence):
         assert not [c for c in shown if (ord(c) < 32 and c != "\n") or c in "\u202e\u2066"]
     if text.startswith("[red]") and width == 300:
-        assert out.getvalue().count("[red]not markup[/red]") > 3
+        n_shown = out.getvalue().count("not markup")
+        assert out.getvalue().count("[red]not markup[/red]") == n_shown > 3

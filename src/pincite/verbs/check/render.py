@@ -74,25 +74,22 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
 
 
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
-    weight, n_passages = result.weight, len(result.items)
-    outcome = weight.outcome
-    look = result.look(words)
+    look = wording.look(result, words)
     return {
         "reading_id": result.reading.reading_id,
         "number": result.reading.reading_id[1:],
         "text": result.reading.text,
         "meaning": words.say(wording.KINDS[result.reading.kind]),
         "negation": result.reading.negation,
-        "outcome": outcome.value,
+        "outcome": result.weight.outcome.value,
         "tone": look.tone,
         "sign": look.sign,
         "label": look.label,
-        "summary": wording.mean_degree(weight, n_passages, words)
-        or wording.sentence(weight, result.items, result.reading.kind, words),
-        "warning": wording.warning(weight, result.items, words, result.reading.lacks),
+        "summary": wording.mean_degree(result, words) or wording.summary(result, words),
+        "warning": wording.warning(result, words),
         "sides": sides(result, words),
         "failures": wording.failed(result.items),
-        "unused": wording.unused_pages(result.unread, result.excluded, words.say),
+        "unused": wording.unused_pages(result, words),
         "nearest": words.say(wording.NEAREST) if result.nearest else "",
         "n_nearest": len(result.nearest),
     }
@@ -238,7 +235,7 @@ def _review(
         reviewRating=_thing(
             "Rating",
             # schema.org's Rating needs a scale; 4 is the middle
-            ratingValue=4 if wording.only_by(result.weight, result.items) else rank + 4,
+            ratingValue=4 if wording.only_by(result) else rank + 4,
             worstRating=1,
             bestRating=7,
             alternateName=result.label,
@@ -379,7 +376,7 @@ def _claim(result: ReadingResult) -> _Values:
         "label": result.label,
         "summary": result.summary,
         "warning": result.warning,
-        "unused": wording.unused_pages(result.unread, result.excluded),
+        "unused": wording.unused_pages(result),
         "documents": documents,
         "nearest": nearest,
         "cited": cited or nearest,

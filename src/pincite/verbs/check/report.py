@@ -13,7 +13,6 @@ from pincite.judgement.decide import LEAST_DEGREE
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.protocols import Usage
 from pincite.report import cells
-from pincite.report.cells import Look
 from pincite.text.words import missing_words
 from pincite.types import (
     INLINE,
@@ -78,18 +77,12 @@ class ReadingResult:
     @property
     @written
     def label(self) -> Annotated[str, Doc("the outcome in words, or who alone says so")]:
-        return self.look().label
-
-    def look(self, words: Language = IN_ENGLISH) -> Look:
-        """Return how the outcome is shown; "no evidence found" only where no passage is near."""
-        look = wording.look(self.weight, self.items, words)
-        near = self.weight.outcome is Outcome.NO_EVIDENCE and self.nearest
-        return look._replace(label=words.say(wording.UNSETTLED)) if near else look
+        return wording.look(self).label
 
     @property
     @written
     def summary(self) -> str:
-        return wording.sentence(self.weight, self.items, self.reading.kind)
+        return wording.summary(self)
 
     @property
     def nearest(self) -> list[int]:
@@ -108,7 +101,7 @@ class ReadingResult:
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
-        return wording.warning(self.weight, self.items, lacks=self.reading.lacks)
+        return wording.warning(self)
 
 
 @dataclass(frozen=True, slots=True)
