@@ -10,8 +10,8 @@ from support.rows import each_row
 from pincite.settings import LEAST_ANSWER
 from pincite.types import Document, Span
 from pincite.verbs.ask import extract
+from pincite.verbs.ask.abstracts import Part, label_of, parts
 from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
-from pincite.verbs.ask.parts import Part, label_of, parts
 from pincite.verbs.ask.report import Reference
 from pincite.verbs.ask.stance import reader, subject
 

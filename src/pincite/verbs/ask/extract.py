@@ -21,16 +21,17 @@ from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import questions, stance
-from pincite.verbs.ask.ages import fits, without_ages
-from pincite.verbs.ask.parts import (
+from pincite.verbs.ask.abstracts import (
     AIM,
     MOST_OF_AN_ABSTRACT,
     OPEN,
     TO_DO,
     WHOLE,
     Part,
+    fits,
     label_of,
     parts,
+    without_ages,
 )
 from pincite.verbs.ask.report import EXTRACT, Reference
 

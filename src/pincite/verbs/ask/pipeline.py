@@ -23,10 +23,9 @@ from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
 from pincite.verbs.ask import extract
-from pincite.verbs.ask.ages import fits
+from pincite.verbs.ask.abstracts import WHOLE, fits
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
 from pincite.verbs.ask.extract import Extractor
-from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.questions import parts_of
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter
