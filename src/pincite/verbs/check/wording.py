@@ -6,39 +6,18 @@ from typing import TYPE_CHECKING
 from pincite.judgement.confirmation import Outcome, Weighed, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report.cells import Look, one_line, shortened, why_excluded, why_unchecked
+from pincite.report.cells import WORDS, Look, one_line, shortened, why_excluded, why_unchecked
 from pincite.text import words as text_words
 from pincite.types import Failed, StatementType
 
 if TYPE_CHECKING:
     from pincite.verbs.check.report import ReadingResult
 
-LOOKS = {
-    Outcome.STRONG_CONFIRMATION: Look("▲▲▲", "strong confirmation", "supported", "bold green"),
-    Outcome.CONFIRMATION: Look("▲▲", "confirmation", "supported", "green"),
-    Outcome.WEAK_CONFIRMATION: Look("▲", "weak confirmation", "supported", "green"),
-    Outcome.BALANCED: Look(
-        "◆", "balanced: about as much for as against", "partly_supported", "dark_orange"
-    ),
-    Outcome.WEAK_DISCONFIRMATION: Look("▽", "weak disconfirmation", "refuted", "red"),
-    Outcome.DISCONFIRMATION: Look("▽▽", "disconfirmation", "refuted", "red"),
-    Outcome.STRONG_DISCONFIRMATION: Look("▽▽▽", "strong disconfirmation", "refuted", "bold red"),
-    Outcome.NO_EVIDENCE: Look("○", "no evidence found", "unchecked", "yellow"),
-    Outcome.FAILED: Look("⚠", "could not be judged", "unchecked", "yellow"),
-    Outcome.NOT_JUDGED: Look("–", "not judged", "unchecked", "dim"),
-}
-KINDS = {
-    StatementType.DESCRIPTIVE: "factual statement",
-    StatementType.ASCRIPTIVE: "statement about what someone says or believes",
-    StatementType.NORMATIVE: "opinion or demand",
-}
-SOURCES = {
-    SourceKind.OFFICIAL: "official source",
-    SourceKind.STUDY: "study",
-    SourceKind.PRESS: "press",
-    SourceKind.PRESS_RELEASE: "press release",
-    SourceKind.BLOG: "blog or social network",
-    SourceKind.UNKNOWN: "type of source unknown",
+_WORDS = WORDS["check"]
+LOOKS = {Outcome(name): Look(**look) for name, look in _WORDS["looks"].items()}
+KINDS = {StatementType(name): words for name, words in _WORDS["kinds"].items()}
+SOURCES: dict[SourceKind, str] = {
+    SourceKind(name): words for name, words in _WORDS["sources"].items()
 }
 OWN = "published by the subject of the statement"
 PRIMARY = "primary source (published by the subject)"
