@@ -206,33 +206,31 @@ def test_studies_with_the_ages_asked_for_come_first() -> None:
 QUESTION = "Does Lactovia reuteri reduce crying in infants?"
 
 
+def sides(text: str, title: str = "", **meta: str) -> list[bool | None]:
+    """Return what each sentence of a study finds of the question."""
+    document = Document("https://a.example/1", title, text, language="en", meta=meta)
+    paper = Reference(1, "1", document)
+    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
+    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
+    return [each.agrees for each in sided]
+
+
 @each_row("ask/extract/a_study_has_a_side_if_it_names_what_is_asked")
 def test_a_study_has_a_side_if_it_names_what_is_asked(
     title: str, conclusion: str, expected: bool | None
 ) -> None:
     text = f"METHODS: We gave drops to 90 infants with colic. CONCLUSIONS: {conclusion}"
-    paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
-    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
-    assert [each.agrees for each in sided][-1] is expected
+    assert sides(text, title)[-1] is expected
 
 
 def test_a_result_decides_only_if_it_names_the_intervention_itself() -> None:
     text = "RESULTS: The diet of the mothers did not explain the fall in crying of the infants."
-    title = "Sleep in a trial of Lactovia reuteri"
-    paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
-    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
-    assert {each.agrees for each in sided} == {None}
+    assert {*sides(text, "Sleep in a trial of Lactovia reuteri")} == {None}
 
 
 def test_a_retracted_study_has_no_side() -> None:
     text = "CONCLUSIONS: Lactovia reuteri reduced crying of infants."
-    document = Document("https://a.example/1", "", text, language="en", meta={"retracted": "yes"})
-    paper = Reference(1, "1", document)
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
-    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
-    assert [each.agrees for each in sided] == [None]
+    assert (sides(text), sides(text, retracted="yes")) == ([True], [None])
 
 
 def test_a_sentence_with_a_pronoun_is_quoted_with_the_one_before() -> None:

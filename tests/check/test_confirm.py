@@ -1,8 +1,8 @@
 """Interpretation and confirmation by a model, against a real server with recorded replies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from check.laws import check_interpretation, check_judge
@@ -389,23 +389,34 @@ def test_the_verifier_as_a_judge() -> None:
     check_judge(judge, [(READING, passage) for passage in passages(20)])
 
 
-class Denying:
-    """Calls everything refuted, as a verifier of one's own may."""
+class Fixed:
+    """Reads a passage as told, whatever the claim."""
 
-    fingerprint = "denying"
+    fingerprint = "fixed"
+
+    def __init__(self, read: Callable[[Passage], Evidence]) -> None:
+        self.read = read
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [Evidence(passage, 0.1, 0.7, 0.2, -2.2) for _, passage in pairs]
+        return [self.read(passage) for _, passage in pairs]
+
+
+def judged_by(
+    read: Callable[[Passage], Evidence], *pairs: tuple[Reading, Passage]
+) -> list[Evidence]:
+    found = VerifierJudge(Fixed(read)).judge(pairs)
+    assert all(isinstance(each, Evidence) for each in found)
+    return cast(list[Evidence], found)
 
 
 def test_a_text_on_another_subject_does_not_refute() -> None:
     text = "The mill of Varde closed in 1934."
     reading = Reading("r1", "The harbour bridge opened in 1911.", StatementType.DESCRIPTIVE)
     same = Reading("r2", "The mill of Varde closed in 1911.", StatementType.DESCRIPTIVE)
-    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
-    other, denied = VerifierJudge(Denying()).judge([(reading, passage), (same, passage)])
-    assert isinstance(other, Evidence)
-    assert isinstance(denied, Evidence)
+    passage = passage_of(text)
+    other, denied = judged_by(
+        lambda each: Evidence(each, 0.1, 0.7, 0.2, -2.2), (reading, passage), (same, passage)
+    )
     assert degree(other) == 0.0
     assert degree(denied) == -0.7, "the same mill in another year"
 
@@ -413,36 +424,22 @@ def test_a_text_on_another_subject_does_not_refute() -> None:
 SEEN = Witness(WitnessKind.NETWORK)
 
 
-class DenyingAlone:
-    """Its network reads idleness as a contradiction, without a rule's witness."""
-
-    fingerprint = "denying alone"
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [
-            Evidence(
-                *(passage, 0.02, 0.9, 0.08, -4.0),
-                readout=Readout(-4.0, 0.92, -4.0),
-                witnesses=(SEEN,),
-            )
-            if "stands idle" in passage.text
-            else Evidence(passage, 0.2, 0.0, 0.8, -1.4, readout=Readout(-1.4, 0.0, -1.4))
-            for _, passage in pairs
-        ]
+def denying_idleness(passage: Passage) -> Evidence:
+    """Read idleness as a contradiction, without a rule's witness."""
+    if "stands idle" not in passage.text:
+        return Evidence(passage, 0.2, 0.0, 0.8, -1.4, readout=Readout(-1.4, 0.0, -1.4))
+    readout = Readout(-4.0, 0.92, -4.0)
+    return Evidence(passage, 0.02, 0.9, 0.08, -4.0, readout=readout, witnesses=(SEEN,))
 
 
 def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> None:
     text = "The mill of Varde stands idle. The mill of Varde may run again."
     denies, near = text[:30], text[31:]
     reading = Reading("r1", "The mill of Varde runs.", StatementType.DESCRIPTIVE)
-    first = Passage("d", "https://d.example/", "", denies, Span(0, 30))
-    second = Passage("d", "https://d.example/", "", near, Span(31, len(text)))
-    elsewhere = Passage("e", "https://e.example/", "", near, Span(0, len(near)))
-    judge = VerifierJudge(DenyingAlone())
-    alone, _ = judge.judge([(reading, first), (reading, elsewhere)])
-    beside, _ = judge.judge([(reading, first), (reading, second)])
-    assert isinstance(alone, Evidence)
-    assert isinstance(beside, Evidence)
+    first, elsewhere = passage_of(denies), passage_of(near, "e")
+    second = replace(passage_of(near), span=Span(31, len(text)))
+    alone, _ = judged_by(denying_idleness, (reading, first), (reading, elsewhere))
+    beside, _ = judged_by(denying_idleness, (reading, first), (reading, second))
     assert degree(alone) == -0.9, "another document's passage does not matter"
     assert degree(beside) == 0.0
     assert (alone.witnesses, beside.witnesses) == ((SEEN,), ())
@@ -464,31 +461,18 @@ def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
     assert with_wholes([both, weak])[0].weight == both.weight  # a part was removed by the user
 
 
-class Agreeing:
-    """Calls everything supported."""
-
-    fingerprint = "agreeing"
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [Evidence(passage, 0.8, 0.0, 0.2, 1.4) for _, passage in pairs]
-
-
 def test_a_quote_without_a_figure_does_not_count_beside_one_that_has_all() -> None:
     stated = "The old mill roof cost 6 million, 2 million too much."
     reading = Reading("r1", stated, StatementType.DESCRIPTIVE)
-    pairs = [
-        (reading, Passage("d", "https://d.example/", "", text, Span(100 * n, 100 * n + len(text))))
-        for n, text in enumerate(("The old mill roof cost 6 million.", stated))
-    ]
-    found = [each for each in VerifierJudge(Agreeing()).judge(pairs) if isinstance(each, Evidence)]
+    pairs = [(reading, passage_of(t)) for t in ("The old mill roof cost 6 million.", stated)]
+    found = judged_by(lambda each: Evidence(each, 0.8, 0.0, 0.2, 1.4), *pairs)
     assert [degree(each) for each in found] == [0.0, 0.8]
 
 
 def test_confirmation_requires_the_numbers() -> None:
     from evaluation.invented import WordVerifier
 
-    text = "The mill of Varde by the old bridge closed in 1934 for good."
-    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
+    passage = passage_of("The mill of Varde by the old bridge closed in 1934 for good.")
     said = ("The mill of Varde closed in 1934.", "The old mill of Varde closed for good in 1911.")
     readings = [Reading(f"r{n}", each, StatementType.DESCRIPTIVE) for n, each in enumerate(said)]
     confirmed, other = VerifierJudge(WordVerifier()).judge([(r, passage) for r in readings])

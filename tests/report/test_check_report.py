@@ -35,9 +35,7 @@ def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
     assert set(re.findall(r"\[\^([^]]+)\](?!:)", text)) == set(marks)
     page = Page(render.to_html(both))
     assert {"#check-1", "#check-2"} <= set(page.all("href"))
-    out = io.StringIO()
-    terminal.print_report(both, Console(file=out, width=100))
-    assert out.getvalue().count("Vole") == 2
+    assert console_text(both).count("Vole") == 2
 
 
 def test_quotes_are_marked_in_their_passages() -> None:
@@ -232,9 +230,7 @@ def test_claimreview_invents_no_publisher() -> None:
 
 
 def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
-    out = io.StringIO()
-    terminal.print_report(check_report(), Console(file=out, width=100), limit=0)
-    shown = out.getvalue()
+    shown = console_text(check_report(), limit=0)
     assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown
 
@@ -249,9 +245,7 @@ def test_the_nearest_neutral_quotes_are_shown_if_nothing_else_is() -> None:
     for written in (render.to_markdown(only), render.to_footnotes(only), render.to_html(only)):
         assert "The pier was sold." in written
     assert "[^1]: " in render.to_footnotes(only)
-    shown = io.StringIO()
-    terminal.print_report(only, Console(file=shown, width=100))
-    assert "“The pier was sold" in shown.getvalue()
+    assert "“The pier was sold" in console_text(only)
     assert [*render.before_publishing(only)] == [
         "claimreview: no reading has a rating, so the file holds no review."
     ]
