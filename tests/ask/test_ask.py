@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -392,10 +391,8 @@ def test_citation_marks_copied_from_a_paper_cite_nothing(pipeline: AskPipeline) 
     assert (cited.sentence.ids, cited.standing) == (("1",), Standing.SUPPORTED)
 
 
-def test_exact_matches_rank_first(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
-) -> None:
-    finder = replace(finder_of(corpus, verifier), include_retracted=True)
+def test_exact_matches_rank_first(pipeline: AskPipeline) -> None:
+    finder = replace(pipeline.finder, include_retracted=True)
     first = finder.find('"free of migraine" in trials of velorin')[0][0]
     assert first.document.meta["pmid"] == "13"
 

@@ -1,9 +1,9 @@
 """No text of a page, an article or a model becomes markup, a formula or a control character."""
 
 import csv
-import dataclasses
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -101,13 +101,11 @@ def test_a_terminal_gets_no_control_character_and_no_markup(
     console = Console(file=out, width=width, force_terminal=False)
     terminal.print_report(report(text, url), console)
     for finding in report(text, url).findings:
-        console.print(
-            terminal.progress_line(dataclasses.replace(finding, label=Label.NOT_SUPPORTED))
-        )
+        console.print(terminal.progress_line(replace(finding, label=Label.NOT_SUPPORTED)))
     once, answers = check_report(text, url), answer_report(text, url)
-    twice = dataclasses.replace(once, checks=once.checks * 2)
+    twice = replace(once, checks=once.checks * 2)
     check_terminal.print_report(twice, console)  # with an overview
-    ask_terminal.print_report(dataclasses.replace(answers, answers=answers.answers * 2), console)
+    ask_terminal.print_report(replace(answers, answers=answers.answers * 2), console)
     sentence = ask_terminal.sentence_line(answers.answers[0].sentences[0]).plain
     for shown in (out.getvalue(), sentence):
         assert not [c for c in shown if (ord(c) < 32 and c != "\n") or c in "\u202e\u2066"]
