@@ -424,14 +424,12 @@ def protected(title: str) -> str:
 def _bibtex_name(name: CslName) -> str:
     if not name.get("given"):
         return f"{{{latex(name.get('literal') or name['family'])}}}"
-    parts = (name.get(part, "") for part in ("family", "suffix", "given"))
-    return ", ".join(_bibtex_part(part) for part in parts if part)
-
-
-def _bibtex_part(part: str) -> str:
-    """Brace a part of a name with "and", which BibTeX would read as a separator."""
-    has_and = re.search(r"\band\b", part, re.IGNORECASE)
-    return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
+    written = []
+    for part in filter(None, (name.get(part) for part in ("family", "suffix", "given"))):
+        # BibTeX would read "and" and commas as separators.
+        is_split = re.search(r"\band\b|,", part, re.IGNORECASE)
+        written.append(f"{{{latex(part)}}}" if is_split else latex(part))
+    return ", ".join(written)
 
 
 # ── RIS ──────────────────────────────────────────────────────────────────────────────────────────

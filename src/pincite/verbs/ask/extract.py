@@ -20,19 +20,8 @@ from pincite.text.finite import NOT, finite_verb
 from pincite.text.sentences import joined, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
-from pincite.verbs.ask import questions, stance
-from pincite.verbs.ask.abstracts import (
-    AIM,
-    MOST_OF_AN_ABSTRACT,
-    OPEN,
-    TO_DO,
-    WHOLE,
-    Part,
-    fits,
-    label_of,
-    parts,
-    without_ages,
-)
+from pincite.verbs.ask import abstracts, questions, stance
+from pincite.verbs.ask.abstracts import WHOLE, Part
 from pincite.verbs.ask.report import EXTRACT, Reference
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
@@ -124,7 +113,7 @@ class Quotable:
             "depth": self.depth,
             "concludes": float(self.part is Part.CONCLUSION),
             "is_method": float(self.part in (Part.BACKGROUND, Part.AIM, Part.METHOD)),
-            "is_open": float(bool(OPEN.search(self.text))),
+            "is_open": float(bool(abstracts.OPEN.search(self.text))),
             "goes_on": float(bool(_P["goes_on"].match(self.text))),
             "lacks": self.lacks,
             "other_ages": float(self.fits is False),
@@ -147,9 +136,9 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
     if _CASED["fragment"].match(text):
         return False
     first, second = (word.strip("(,").casefold() for word in words[:2])
-    if TO_DO.match(text) or AIM.match(text) or (first, second) in _POINT_BACK_TOGETHER:
-        return False
-    if first == "of" and second in _THIS:
+    is_aim = abstracts.TO_DO.match(text) or abstracts.AIM.match(text)
+    points_back = (first, second) in _POINT_BACK_TOGETHER or (first == "of" and second in _THIS)
+    if is_aim or points_back:
         return False
     if _P["those_who"].match(text):
         return True
@@ -173,7 +162,7 @@ def is_cut(before: str, after: str) -> bool:
 
 def depth(place: int, n_sentences: int) -> float:
     """Return a sentence's position in an abstract, 0 to 1; `MIDDLE` in longer texts."""
-    if not 1 < n_sentences <= MOST_OF_AN_ABSTRACT:
+    if not 1 < n_sentences <= abstracts.MOST_OF_AN_ABSTRACT:
         return MIDDLE
     return min(LATE, place / (n_sentences - 1))
 
@@ -400,8 +389,8 @@ def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
 
 def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
     """Return the terms of a question that no reference mentions; ages may be in figures."""
-    if any(fits(question, each.document) for each in references):
-        question = without_ages(question)
+    if any(abstracts.fits(question, each.document) for each in references):
+        question = abstracts.without_ages(question)
     texts = "\n".join(f"{each.document.title}\n{each.document.text}" for each in references)
     terms = questions.unanswered_terms(questions.topic(question), texts)
     return [term for term in terms if not questions.is_verb(term)]
@@ -410,7 +399,7 @@ def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
 def is_uncovered(question: str, absent: Sequence[str]) -> bool:
     """Whether most of what the question asks about, on one side, is in `absent` terms."""
     for part in stance.subject(question)[:2]:
-        terms = questions.unanswered_terms(without_ages(part), "")
+        terms = questions.unanswered_terms(abstracts.without_ages(part), "")
         if terms and len(set(absent).intersection(terms)) >= MUCH_ABSENT * len(terms):
             return True
     return False
@@ -455,8 +444,8 @@ def lacking(question: str, reference: Reference) -> float:
     """Return the share of the question's terms that a document lacks; ages may be in figures."""
     document, number = reference.document, questions.wanted(question)
     about = number.about if number else questions.topic(question)
-    if fits(question, document):
-        about = without_ages(about)
+    if abstracts.fits(question, document):
+        about = abstracts.without_ages(about)
     is_long = len(document.text) > WHOLE
     texts = [passage.text for passage in reference.passages] if is_long else [document.text]
     terms = questions.unanswered_terms(about, "")
@@ -468,7 +457,7 @@ def for_question(
     question: str, reference: Reference, sentences: Sequence[Quotable]
 ) -> list[Quotable]:
     """Add to the sentences of a document how well it fits a question."""
-    missing, of_age = lacking(question, reference), fits(question, reference.document)
+    missing, of_age = lacking(question, reference), abstracts.fits(question, reference.document)
     return [replace(each, lacks=missing, fits=of_age) for each in sentences]
 
 
@@ -490,9 +479,9 @@ def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotabl
     for piece in within or [Span(0, len(text))]:
         spans = source_sentences(piece.of(text), document.language)
         spans = joined([span.moved(piece.start) for span in spans], cut)
-        kinds = parts([span.of(text) for span in spans], whole=not within)
+        kinds = abstracts.parts([span.of(text) for span in spans], whole=not within)
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-            own = Span(span.start + len(label_of(span.of(text))), span.end)
+            own = Span(span.start + len(abstracts.label_of(span.of(text))), span.end)
             far = MIDDLE if within else depth(n, len(spans))
             words = " ".join(own.of(text).split())
             candidates.append(Quotable(words, source, own, depth=far, part=part))

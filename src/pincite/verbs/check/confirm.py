@@ -137,7 +137,7 @@ class VerifierJudge:
         What they confirm is confirmed weakly. They count against a reading only if nothing in
         their document is for it, and a rule or the network shows how they contradict it.
         """
-        documents = [_document_of(pair) for pair in pairs]
+        documents = [_Document(reading.text, passage.doc_id) for reading, passage in pairs]
         decided = {documents[n] for n, judged in enumerate(evidence) if any(judged.stance or ())}
         silent = [
             n
@@ -184,15 +184,11 @@ def _excerpts(pairs: Sequence[_Pair], places: Sequence[int], spans_of: _SpansOf)
     return excerpts
 
 
-def _document_of(pair: _Pair) -> _Document:
-    return _Document(pair[0].text, pair[1].doc_id)
-
-
 def _by_document(pairs: Sequence[_Pair]) -> dict[_Document, list[int]]:
     """Group the indices of the pairs by reading and document."""
     places = defaultdict[_Document, list[int]](list)
-    for n, pair in enumerate(pairs):
-        places[_document_of(pair)].append(n)
+    for n, (reading, passage) in enumerate(pairs):
+        places[_Document(reading.text, passage.doc_id)].append(n)
     return places
 
 
@@ -222,15 +218,12 @@ def prefer_stated_figures(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) 
     result = list(evidence)
     for document, places in _by_document(pairs).items():
         confirming = [n for n in places if _confirms(evidence[n])]
-        lacking = [n for n in confirming if _lacks_figure(document.reading, evidence[n])]
+        quotes_of = {n: f"{evidence[n].passage.about}\n{evidence[n].quoted}" for n in confirming}
+        lacking = [n for n, quote in quotes_of.items() if tables.unstated(document.reading, quote)]
         if len(lacking) < len(confirming):
             for n in lacking:
                 result[n] = replace(evidence[n], stance=_SILENT)
     return result
-
-
-def _lacks_figure(reading: str, evidence: Evidence) -> bool:
-    return bool(tables.unstated(reading, f"{evidence.passage.about}\n{evidence.quoted}"))
 
 
 def with_stance(

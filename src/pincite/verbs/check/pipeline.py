@@ -360,7 +360,9 @@ def distinct_texts(
         documents = documents_of([group[0].passage.url for group in portion])
         for group, document in zip(portion, documents, strict=True):
             text = candidate(document, group[0].passage, [hit.passage.url for hit in group[1:]])
-            if any(_contains(other.passage, text.passage) for other in chosen):
+            span, doc_id = text.passage.span, text.passage.doc_id
+            of_document = [one.passage.span for one in chosen if one.passage.doc_id == doc_id]
+            if any(one.start <= span.start and span.end <= one.end for one in of_document):
                 continue
             if document and not text.lost:
                 span = around(document, text.passage.span, check.passage_words)
@@ -410,11 +412,6 @@ def _source(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) 
     quote = outcome.quote.moved(passage.span.start if document else 0)
     text, language = document.text if document else passage.text, passage.language or "en"
     return replace(source, own=own, speaker=speaker_in(reading.text, text, quote, language))
-
-
-def _contains(text: Passage, passage: Passage) -> bool:
-    within = text.span.start <= passage.span.start and passage.span.end <= text.span.end
-    return text.doc_id == passage.doc_id and within
 
 
 def reads(languages: Collection[str] | None, language: str | None) -> bool:

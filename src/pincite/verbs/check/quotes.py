@@ -217,15 +217,10 @@ def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
     ):
         return ""
     whole = Span(inside[0].start, inside[-1].end)
-    return _full_name(text, whole, _name_beside(text, start, whole))
-
-
-def _name_beside(text: str, start: int, quotation: Span) -> str:
-    """Return the name behind a quotation, else the last before it from `start`; "" if none."""
-    if tag := _P["tag"].match(text, quotation.end):
-        return str(next(filter(None, tag.groups())))
-    before = QUOTATION.sub("\n", text[start : quotation.start])
-    return next(reversed(attribution.sayers(before)), "")
+    if tag := _P["tag"].match(text, whole.end):
+        return _full_name(text, whole, next(filter(None, tag.groups())))
+    named_before = attribution.sayers(QUOTATION.sub("\n", text[start : whole.start]))
+    return _full_name(text, whole, next(reversed(named_before), ""))
 
 
 def _full_name(text: str, span: Span, name: str) -> str:

@@ -33,7 +33,6 @@ _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
 _QUESTION = "no reading: this is a question; rephrase it as a statement"
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
-
 _UNREAD = "what is reported is not judged by itself; write it as a statement of its own"
 
 

@@ -64,7 +64,7 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
         "statement": check.statement,
         "short": cells.shortened(check.statement, _HEADLINE),
         "interpreted_by": wording.interpreted_by(check.interpreted_by),
-        "speaker": check.speaker,
+        "speaker": check.occasion.speaker,
         "failures": [failure.detail for failure in check.failures],
         "readings": [
             {**_reading(result, words), "item_id": f"{number}.{result.reading.reading_id}"}
@@ -352,7 +352,7 @@ def _values(check: Check, report: CheckReport, number: int) -> _Values:
         "failures": values_of(check.failures),
         "interpreted_by": check.interpreted_by,
         "readings_are": wording.interpreted_by(check.interpreted_by),
-        "speaker": check.speaker,
+        "speaker": check.occasion.speaker,
         "complete": check.complete,
         "warnings": list(report.warnings),
         "versions": dict(report.versions),

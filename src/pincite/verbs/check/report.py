@@ -115,10 +115,6 @@ class Check:
     occasion: Occasion = field(default=UNKNOWN, metadata=INLINE)
 
     @property
-    def speaker(self) -> str:
-        return self.occasion.speaker
-
-    @property
     @written
     def complete(self) -> bool:
         failed = [r.weight.n_failed or r.weight.outcome is Outcome.FAILED for r in self.results]
@@ -201,14 +197,14 @@ def _showable(
     if not raises(result):
         return result
     plain = replace(result, weight=replace(result.weight, contradictions=()))
-    items = [(item, raises(replace(plain, items=(item,)))) for item in result.items]
-    without_bad = replace(result, items=tuple(_blank(i, why) if bad else i for i, bad in items))
+    sound = list[Weighed]()
+    for item in result.items:
+        if raises(replace(plain, items=(item,))):
+            passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
+            item = Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")
+        sound.append(item)
+    without_bad = replace(result, items=tuple(sound))
     return failed(result.reading) if raises(without_bad) else without_bad
-
-
-def _blank(item: Weighed, why: Failed) -> Weighed:
-    passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
-    return Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────

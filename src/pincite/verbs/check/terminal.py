@@ -59,7 +59,8 @@ def _label(result: ReadingResult) -> Text:
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
-    about = [f"said by {cells.one_line(check.speaker)}"] if check.speaker else []
+    speaker = check.occasion.speaker
+    about = [f"said by {cells.one_line(speaker)}"] if speaker else []
     if not all(_is_as_stated(result, check.statement) for result in check.results):
         readings = cells.n_of(len(check.results), "reading")
         about = [readings, check_wording.interpreted_by(check.interpreted_by), *about]
