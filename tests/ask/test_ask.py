@@ -25,7 +25,7 @@ from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor, absent_terms, is_uncovered
-from pincite.verbs.ask.pipeline import AskPipeline, FoundDocument, LiteratureFinder, numbered
+from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, numbered, ref_id
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 
 pytestmark = pytest.mark.xdist_group("ask")  # one process: the fixtures are slow
@@ -93,9 +93,13 @@ class Scripted:
             yield self.ending
 
 
+def reference_of(document: Document, relevance: float = 0.0) -> Reference:
+    return Reference(0, ref_id(document), document, relevance)
+
+
 def references(*pmids: int) -> list[Reference]:
     by_pmid = {int(p.meta["pmid"]): p for p in PAPERS}
-    return numbered([FoundDocument(by_pmid[pmid], (), 0.0) for pmid in pmids])
+    return numbered([reference_of(by_pmid[pmid]) for pmid in pmids])
 
 
 def finder_of(
@@ -117,7 +121,7 @@ def pipeline(corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier) -> AskPipel
 
 
 def written_by(writer: Any, pipeline: AskPipeline) -> AskPipeline:
-    return written_by(writer, pipeline)
+    return replace(pipeline, writer=writer, least_relevance=-9.0)
 
 
 def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checked]:
@@ -150,7 +154,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin reduced the number of migraine days in adults.\n\nAbstract (fre)\n\n"
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
-    given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
+    given = numbered([reference_of(paper(15, "Velorin", text))])
     (((quote,),), *_) = extractor(verifier).quotes([QUESTION], given)
     assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
@@ -175,7 +179,7 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(verifier: CrossEncod
     ((found,), _) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
     texts = [passage.text for passage in found.passages]
     assert said in texts[1]  # behind the one that was found
-    (((quote, *_),), *_) = extractor(verifier).quotes([QUESTION], numbered([found]))
+    (((quote, *_),), *_) = extractor(verifier).quotes([QUESTION], [found])
     assert (quote.text, quote.span.of(text)) == (said, said)
 
 
@@ -209,11 +213,11 @@ def test_an_included_retracted_paper_is_marked(pipeline: AskPipeline) -> None:
 
 def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) -> None:
     said = "As Holm et al. [3] saw, velorin reduced the number of migraine days [2, 55] (12)."
-    given = numbered([FoundDocument(paper(n, "Velorin", said), (), 6.0) for n in (21, 22, 23)])
+    given = numbered([reference_of(paper(n, "Velorin", said), 6.0) for n in (21, 22, 23)])
 
     class Found(LiteratureFinder):
-        def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
-            return [FoundDocument(r.document, (), 6.0) for r in given], []
+        def find(self, question: str) -> tuple[list[Reference], list[Reference]]:
+            return given, []
 
     finder = Found(None, None, list, None)  # type: ignore[arg-type]
     plan = AskPipeline(
@@ -295,7 +299,7 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
 ) -> None:
     german = Document("u1", "Titel", "Velorin half.", language="de", meta={"pmid": "1"})
     empty = Document("u2", "Velorin helps", "", language="en", meta={"pmid": "2"})
-    given = numbered([FoundDocument(german, (), 0.0), FoundDocument(empty, (), 0.0)])
+    given = numbered([reference_of(german), reference_of(empty)])
     found = AnswerChecker(verifier).check(cited_sentences("Velorin helps [1][2]."), given)[0]
     assert found.standing is Standing.NOT_CHECKED
     assert [verdict.why for verdict in found.verdicts] == [

@@ -72,9 +72,8 @@ class AskPipeline:
         self, question: str, on_sentence: OnSentence | None, on_draft: OnDraft | None
     ) -> Answer:
         has_words = re.search(r"\w", question)
-        documents, retracted = self.finder.find(question) if has_words else ([], [])
-        references = numbered(documents)
-        silent = self._silent(question, references, numbered(retracted))
+        references, retracted = self.finder.find(question) if has_words else ([], [])
+        silent = self._silent(question, references, retracted)
         best = silent.searched.best
         if isinstance(self.writer, Extractor):
             is_near = best is not None and best >= self.least_relevance - NEARBY
@@ -243,11 +242,8 @@ def listed(question: str, references: Sequence[Reference], cited: Sequence[int])
     return renumbered(kept, cited)[0]
 
 
-def numbered(documents: Sequence["FoundDocument"]) -> list[Reference]:
-    return [
-        Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
-        for number, each in enumerate(documents, 1)
-    ]
+def numbered(references: Sequence[Reference]) -> list[Reference]:
+    return [replace(each, number=number) for number, each in enumerate(references, 1)]
 
 
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
@@ -278,15 +274,6 @@ def ref_id(document: Document) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDocument:
-    """A document with its best passages first: the hits and, for a long one, the nearest."""
-
-    document: Document
-    passages: tuple[Passage, ...]
-    relevance: float  # log-odds that its best passage bears on the question; else the fused score
-
-
-@dataclass(frozen=True, slots=True)
 class LiteratureFinder:
     """Finds documents for a question by words and meaning, exact matches first.
 
@@ -301,15 +288,18 @@ class LiteratureFinder:
     exact_first: bool = True
     include_retracted: bool = False
 
-    def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
-        """Return the documents, best first, and the retracted ones that were left out."""
+    def find(self, question: str) -> tuple[list[Reference], list[Reference]]:
+        """Return the documents, best first, and the retracted ones that were left out.
+
+        The relevance of each is the log-odds of its best passage, or its fused score.
+        """
         (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
             hits = exact_matches_first(question, hits)
         of_url: dict[str, list[Hit]] = {}
         for hit in hits:
             of_url.setdefault(hit.passage.url, []).append(hit)
-        sound, retracted = list[FoundDocument](), list[FoundDocument]()
+        sound, retracted = list[Reference](), list[Reference]()
         urls = list(of_url)
         # In batches: hundreds of documents may be found, and few are needed.
         for start in range(0, len(urls), self.limit):
@@ -318,30 +308,31 @@ class LiteratureFinder:
                 if document is None or len(sound) == self.limit:
                     continue
                 of_one = tuple(hit.passage for hit in of_url[url])
-                candidate = FoundDocument(document, of_one, max(hit.score for hit in of_url[url]))
+                best = max(hit.score for hit in of_url[url])
+                candidate = Reference(0, ref_id(document), document, best, of_one)
                 is_retracted = retraction_of(document) is Retraction.YES
                 left_out = is_retracted and not self.include_retracted
                 (retracted if left_out else sound).append(candidate)
             if len(sound) == self.limit:
                 break
-        return self._with_passages(question, sound), retracted
+        return numbered(self._with_passages(question, sound)), numbered(retracted)
 
-    def _with_passages(
-        self, question: str, documents: Sequence[FoundDocument]
-    ) -> list[FoundDocument]:
+    def _with_passages(self, question: str, found: Sequence[Reference]) -> list[Reference]:
+        """Add to the hits of each long document its passages nearest to the question."""
+
         def by_words(document: Document) -> list[Passage]:
             ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
             return ranked[:RANKED]
 
-        long = [each.document for each in documents if len(each.document.text) > WHOLE]
+        long = [each.document for each in found if len(each.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
             document.url: near or errors.attempted(partial(by_words, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
-        result = list[FoundDocument]()
-        for each in documents:
+        result = list[Reference]()
+        for each in found:
             by_span: dict[Span, Passage] = {}
             for passage in (*each.passages, *more.get(each.document.url, ())):
                 by_span.setdefault(passage.span, passage)
