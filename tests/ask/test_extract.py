@@ -11,7 +11,8 @@ from pincite.settings import LEAST_ANSWER
 from pincite.types import Document, Span
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.abstracts import Part, label_of, parts
-from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
+from pincite.verbs.ask.extract import choose, repeats
+from pincite.verbs.ask.quotable import WEIGHTS, Quotable, can_stand_alone, depth, sentences_of
 from pincite.verbs.ask.report import Reference
 from pincite.verbs.ask.stance import reader, subject
 
@@ -19,7 +20,7 @@ from pincite.verbs.ask.stance import reader, subject
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:
     """A sentence with these log-odds, as far as its text has no part in them."""
     plain = Quotable(text, source, Span(place, place))
-    return replace(plain, relevance=(answers - plain.answers) / extract.WEIGHTS["relevance"])
+    return replace(plain, relevance=(answers - plain.answers) / WEIGHTS["relevance"])
 
 
 HERE = Span(0, 0)
@@ -89,8 +90,8 @@ def test_a_source_without_the_questions_subject_scores_low() -> None:
 def test_parts_are_found_without_labels() -> None:
     sentences = ["Forty adults were enrolled in two towns.", PAIN, "Thus tea may help."]
     assert parts(sentences) == [Part.METHOD, Part.RESULT, Part.CONCLUSION]
-    assert extract.depth(0, 400) == extract.depth(399, 400) == extract.depth(0, 1)
-    assert extract.depth(0, 10) < extract.depth(5, 10) <= extract.depth(9, 10)
+    assert depth(0, 400) == depth(399, 400) == depth(0, 1)
+    assert depth(0, 10) < depth(5, 10) <= depth(9, 10)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_parts_are_found_without_labels() -> None:
 def test_a_section_has_the_part_of_its_label(label: str) -> None:
     said, after = "Tram drivers of both towns slept well.", "Cyclists of both towns slept badly."
     document = Document("u", "", f"Methods – We rode. {label}{said} {after}", language="en")
-    found = extract.quotable(0, Reference(1, "1", document), 1)
+    found = sentences_of(0, Reference(1, "1", document), 1)
     assert [(each.text, each.part) for each in found] == [(said, Part.RESULT), (after, Part.RESULT)]
     assert [each.span.of(document.text) for each in found] == [said, after]
 
@@ -180,7 +181,7 @@ def finding(source: int, agrees: bool | None, answers: float, fits: bool | None 
     """A conclusion that scores about `answers`, in words of its own."""
     text = f"The trial number {source} found that {'abcdefgh'[source] * 9} changed the outcome."
     found = Quotable(text, source, HERE, part=Part.CONCLUSION, agrees=agrees, fits=fits)
-    return replace(found, relevance=(answers - found.answers) / extract.WEIGHTS["relevance"])
+    return replace(found, relevance=(answers - found.answers) / WEIGHTS["relevance"])
 
 
 def test_where_studies_disagree_both_sides_are_quoted() -> None:
@@ -210,7 +211,7 @@ def sides(text: str, title: str = "", **meta: str) -> list[bool | None]:
     """Return what each sentence of a study finds of the question."""
     document = Document("https://a.example/1", title, text, language="en", meta=meta)
     paper = Reference(1, "1", document)
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
+    sentences = extract.for_question(QUESTION, paper, sentences_of(0, paper, 1))
     sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
     return [each.agrees for each in sided]
 
@@ -236,6 +237,6 @@ def test_a_retracted_study_has_no_side() -> None:
 def test_a_sentence_with_a_pronoun_is_quoted_with_the_one_before() -> None:
     text = f"{PAIN} It rose in 9 women who took none. Of these, two left.\n\nThey were older."
     document = Document("u", "Tea", text, "text")
-    found = extract.quotable(0, Reference(1, "1", document), 5)
+    found = sentences_of(0, Reference(1, "1", document), 5)
     assert [each.span.of(text) for each in found] == [PAIN, text[: text.index(" Of")]]
     assert len(choose([replace(each, relevance=20.0) for each in found], 5)) == 1

@@ -1,59 +1,31 @@
 """Answers made of sentences copied from the sources, so that nothing is invented."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import takewhile
 from typing import Any
 
 from pincite import errors
-from pincite.documents.papers import in_own_words
 from pincite.judgement.retraction import Retraction
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER, LEAST_RELEVANCE
-from pincite.text import patterns, word_lists, words_of
 from pincite.text import words as wording
 from pincite.text.figures import figures
-from pincite.text.finite import NOT, finite_verb
-from pincite.text.sentences import joined, source_sentences
-from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
-from pincite.types import Claim, Failed, Passage, Span
+from pincite.types import Claim, Failed, Passage
 from pincite.verbs.ask import abstracts, questions, stance
 from pincite.verbs.ask.abstracts import WHOLE, Part
+from pincite.verbs.ask.quotable import GOES_ON, LATE, Quotable, sentences_of
 from pincite.verbs.ask.report import EXTRACT, Reference
 
 # Share of common content words from which a sentence repeats another. Sentences that differ in a
 # figure or in polarity never do: they may contradict each other.
 REPEATS = 0.75
-# Log-odds that a sentence answers its question, from a logistic regression on 30 of PubMedQA's dev
-# questions: sentences of the right paper's conclusion against those of its background and methods
-# and of other papers. `relevance` weighs more than fitted (0.57): of the open questions in
-# tests/cases/ask, 47 of 56 parts have the right sentence first instead of 39. `depth` weighs less
-# than fitted (4.1); `is_open` and `goes_on` were set by
-# reading answers; `lacks` and the bias were chosen on 70 other questions
-# (research/check-and-ask.md).
-BIAS = -7.8
-WEIGHTS = {
-    "relevance": 1.0,
-    "likeness": 3.0,
-    "of_document": 0.94,
-    "depth": 3.0,
-    "concludes": 1.5,
-    "is_method": -1.8,
-    "is_open": -1.5,
-    "goes_on": -0.75,
-    "lacks": -5.0,
-    "other_ages": -2.0,  # set by reading answers, as `is_open`
-}
 # Chosen on the same half: sentences this far behind the best rarely answer.
 BEHIND = 2.0
 BEHIND_OF_DETAIL = 0.5  # one sentence states a figure, a reason or a way; chosen on open questions
 SURE = 2.5  # relevance of a sentence that answers in other words than those of the question
 REPEATED = 1.0  # log-odds lost by a sentence whose words were all said before
-MIDDLE = 0.5
-LATE = 0.75  # conclusions begin about here, usually with the results
 READ = 100  # sentences that the network reads: the nearest to the question in meaning
 # Passages whose sentences may be quoted: per long document, and in total, best first. On 20 full
 # articles, 40 gave the same sentences as 100 (research/check-and-ask.md).
@@ -65,106 +37,12 @@ NEAREST = 2  # sentences quoted where none answers
 # of 71 right papers for PubMedQA's questions lack as much.
 MUCH_ABSENT = 0.5
 UNREAD = -99.0  # log-odds of a sentence that could not be read
-FEWEST_WORDS, MOST_WORDS = 6, 70  # in a sentence that can stand alone and is readable
-FEWEST_OF_FINDING = 3  # "Adherence was 71%."
-OWN_WITHIN = 6  # words in which "this … study" must name the paper
 # A document is listed if its log-odds, less `LACKING` times the share of the question's subject
 # that it lacks, reach `ON_TOPIC`. For 71 PubMedQA questions to 250 abstracts, that lists 70 of the
 # 71 right papers and 3 of 639 others; to keep as many, the log-odds alone would list 29 others.
 LACKING, ON_TOPIC = 4.0, -1.0
 # Log-odds by which a clear sentence of the other side may lie below those that an answer needs.
 OTHER_SIDE = 1.0
-_WORDS, _P = word_lists(__file__, "words"), patterns(__file__, "parts", re.IGNORECASE)
-_THIS = frozenset({"this", "these", "those"})
-_POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
-_NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
-_CASED = patterns(__file__, "extract")
-_SHORT = [[each] for each in "al. vs. cf. e.g. i.e. Fig. approx. resp.".split()]  # no sentence end
-
-
-@dataclass(frozen=True, slots=True)
-class Quotable:
-    """A sentence of a source that may be quoted."""
-
-    text: str
-    source: int  # index of its document in order of relevance
-    span: Span  # in its document, without the section label
-    relevance: float = 0.0  # log-odds, by the network, that it bears on the question
-    likeness: float = 0.0  # cosine similarity to the question
-    of_document: float = 0.0  # log-odds that the best passage of its document bears on the question
-    depth: float = 0.0  # relative position in its document: 0 first, 1 last
-    part: Part = Part.OTHER
-    lacks: float = 0.0  # share of the question's subject that its document does not mention
-    fits: bool | None = None  # whether its study has the ages asked for; None: one names none
-    is_nearest: bool = False  # quoted though nothing confirms that it answers
-    agrees: bool | None = None  # whether it finds what is asked; None: unclear
-
-    def overlaps(self, other: "Quotable") -> bool:
-        """Whether both are, or contain, the same sentence."""
-        return self.source == other.source and self.span.overlaps(other.span)
-
-    @property
-    def answers(self) -> float:
-        """Log-odds that it answers the question, by `WEIGHTS`."""
-        values = {
-            "relevance": self.relevance,
-            "likeness": self.likeness,
-            "of_document": self.of_document,
-            "depth": self.depth,
-            "concludes": float(self.part is Part.CONCLUSION),
-            "is_method": float(self.part in (Part.BACKGROUND, Part.AIM, Part.METHOD)),
-            "is_open": float(bool(abstracts.OPEN.search(self.text))),
-            "goes_on": float(bool(_P["goes_on"].match(self.text))),
-            "lacks": self.lacks,
-            "other_ages": float(self.fits is False),
-        }
-        return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
-
-
-def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
-    """Whether a sentence can be read without its context, by rules.
-
-    `is_last`: it ends its document, where the full stop may be missing.
-    """
-    words, end = text.split(), text.rstrip()[-1:]
-    is_elliptic = words and words[-1].strip(".").casefold() in AUXILIARIES | NOT  # "Falls did not."
-    is_finding = len(words) >= FEWEST_OF_FINDING and finite_verb(text) and not is_elliptic
-    if not (FEWEST_WORDS <= len(words) <= MOST_WORDS or is_finding):
-        return False
-    if end not in '.!)”"' and not (is_last and end.isalnum()):
-        return False
-    if _CASED["fragment"].match(text):
-        return False
-    first, second = (word.strip("(,").casefold() for word in words[:2])
-    is_aim = abstracts.TO_DO.match(text) or abstracts.AIM.match(text)
-    points_back = (first, second) in _POINT_BACK_TOGETHER or (first == "of" and second in _THIS)
-    if is_aim or points_back:
-        return False
-    if _P["those_who"].match(text):
-        return True
-    if first not in _THIS:
-        return first not in _WORDS["point_back"]
-    # "This large database analysis suggests …"
-    names = (word.strip("(,").casefold() for word in words[1:OWN_WITHIN])
-    named = takewhile(lambda word: word not in _NO_NOUN, names)
-    return any(word in _WORDS["own_paper"] for word in named)
-
-
-def is_cut(before: str, after: str) -> bool:
-    """Whether two consecutive pieces on a line are one sentence.
-
-    >>> is_cut("As shown by Holm et al.", "[3] for tea."), is_cut("It was equal.", "It rose.")
-    (True, False)
-    """
-    is_fragment = _CASED["fragment"].match(after) and not after.startswith("[")
-    return bool(is_fragment) or before.split()[-1:] in _SHORT
-
-
-def depth(place: int, n_sentences: int) -> float:
-    """Return a sentence's position in an abstract, 0 to 1; `MIDDLE` in longer texts."""
-    if not 1 < n_sentences <= abstracts.MOST_OF_AN_ABSTRACT:
-        return MIDDLE
-    return min(LATE, place / (n_sentences - 1))
 
 
 def choose(
@@ -226,7 +104,7 @@ def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
     return [
         c
         for c in ordered
-        if alone[c.source] == 1 or opening[c.source] is not c or not _P["goes_on"].match(c.text)
+        if alone[c.source] == 1 or opening[c.source] is not c or not GOES_ON.match(c.text)
     ]
 
 
@@ -270,7 +148,7 @@ class Extractor:
             return []
 
         of_source = [
-            errors.attempted(partial(quotable, source, reference, most), skipped)
+            errors.attempted(partial(sentences_of, source, reference, most), skipped)
             for source, reference in enumerate(references)
         ]
         texts = [each.text for source in near for each in of_source[source]]
@@ -459,45 +337,3 @@ def for_question(
     """Add to the sentences of a document how well it fits a question."""
     missing, of_age = lacking(question, reference), abstracts.fits(question, reference.document)
     return [replace(each, lacks=missing, fits=of_age) for each in sentences]
-
-
-def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotable]:
-    """Return sentences that can stand alone, except those in other languages.
-
-    Those of a long document are taken from its best `n_passages` passages.
-    """
-    document = reference.document
-    text, within = in_own_words(document.text), list[Span]()
-    if len(document.text) > WHOLE:
-        within = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
-
-    def cut(left: Span, right: Span) -> bool:
-        on_one_line = "\n" not in text[left.end : right.start]
-        return on_one_line and is_cut(left.of(text), right.of(text))
-
-    candidates = []
-    for piece in within or [Span(0, len(text))]:
-        spans = source_sentences(piece.of(text), document.language)
-        spans = joined([span.moved(piece.start) for span in spans], cut)
-        kinds = abstracts.parts([span.of(text) for span in spans], whole=not within)
-        for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-            own = Span(span.start + len(abstracts.label_of(span.of(text))), span.end)
-            far = MIDDLE if within else depth(n, len(spans))
-            words = " ".join(own.of(text).split())
-            candidates.append(Quotable(words, source, own, depth=far, part=part))
-    end, quotes = len(text.rstrip()), list[Quotable]()
-    for before, each in zip([None, *candidates], candidates, strict=False):
-        if can_stand_alone(each.text, is_last=each.span.end == end):
-            quotes.append(each)
-        elif before and quotes[-1:] == [before]:
-            quotes += _with_subject(before, each, text)
-    return quotes
-
-
-def _with_subject(before: Quotable, each: Quotable, text: str) -> Iterator[Quotable]:
-    """Yield a sentence that opens with a pronoun, with the one before it, which names what for."""
-    span, words = Span(before.span.start, each.span.end), each.text.split()
-    is_one = "\n" not in text[before.span.end : each.span.start] and finite_verb(before.text)
-    is_short = len(words) >= FEWEST_OF_FINDING and len(span.of(text).split()) <= MOST_WORDS
-    if is_one and is_short and _CASED["pronoun"].match(each.text):
-        yield replace(each, text=span.of(text), span=span)

@@ -289,10 +289,7 @@ class LiteratureFinder:
     include_retracted: bool = False
 
     def find(self, question: str) -> tuple[list[Reference], list[Reference]]:
-        """Return the documents, best first, and the retracted ones that were left out.
-
-        The relevance of each is the log-odds of its best passage, or its fused score.
-        """
+        """Return the documents, best first, and the retracted ones that were left out."""
         (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
             hits = exact_matches_first(question, hits)
@@ -318,8 +315,6 @@ class LiteratureFinder:
         return numbered(self._with_passages(question, sound)), numbered(retracted)
 
     def _with_passages(self, question: str, found: Sequence[Reference]) -> list[Reference]:
-        """Add to the hits of each long document its passages nearest to the question."""
-
         def by_words(document: Document) -> list[Passage]:
             ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
             return ranked[:RANKED]

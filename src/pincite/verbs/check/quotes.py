@@ -28,7 +28,6 @@ _BEFORE, _SENTENCES_BEFORE = 2_000, 8  # characters before a quote, and sentence
 _BEHIND = 600  # characters behind it with its speaker
 # "The results suggest that" and "we found that" are the document's own words.
 _OWN_WORDS, _PRONOUNS = words_of("readings", "own_words"), words_of("spoken", "pronouns")
-_NO_VERB = [*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"]
 _P = patterns(
     __file__,
     "quotes",
@@ -37,7 +36,7 @@ _P = patterns(
     adverbs=attribution.ADVERBS,
     verbs=attribution.SPEECH_VERBS,
     says=SAYS,
-    no_verb="|".join(_NO_VERB),
+    no_verb="|".join([*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"]),
 )
 QUOTATION = _P["quotation"]
 _CLOSED = (".", "!", "?", "”", '"', ":", "|")

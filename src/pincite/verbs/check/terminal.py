@@ -59,8 +59,7 @@ def _label(result: ReadingResult) -> Text:
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
-    speaker = check.occasion.speaker
-    about = [f"said by {cells.one_line(speaker)}"] if speaker else []
+    about = [f"said by {cells.one_line(check.occasion.speaker)}"] if check.occasion.speaker else []
     if not all(_is_as_stated(result, check.statement) for result in check.results):
         readings = cells.n_of(len(check.results), "reading")
         about = [readings, check_wording.interpreted_by(check.interpreted_by), *about]

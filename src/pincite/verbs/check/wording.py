@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 _WORDS = WORDS["check"]
 LOOKS = {Outcome(name): Look(**look) for name, look in _WORDS["looks"].items()}
 KINDS = {StatementType(name): words for name, words in _WORDS["kinds"].items()}
-SOURCES: dict[SourceKind, str] = {
-    SourceKind(name): words for name, words in _WORDS["sources"].items()
-}
+SOURCES = {SourceKind(name): words for name, words in _WORDS["sources"].items()}
 OWN = "published by the subject of the statement"
 PRIMARY = "primary source (published by the subject)"
 NEAREST = "closest passages, counted neither for nor against: judge for yourself"
@@ -146,7 +144,7 @@ def group(source: Source) -> str:
     """The group of sources that a document is listed in."""
     if source.own:
         return PRIMARY if source.primary else OWN
-    return SOURCES[source.kind]
+    return str(SOURCES[source.kind])
 
 
 def group_order(source: Source) -> int:
