@@ -22,7 +22,7 @@ import make_schema
 from pincite import codec
 from pincite.errors import InputError
 from pincite.notes import Note
-from pincite.types import Evidence, Reason, Span
+from pincite.types import Evidence, Reason, Span, Stance
 from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify.report import Report, Stage
 
@@ -37,6 +37,7 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     type(None): st.none(),
     Span: SPANS,
+    Stance: st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda two: Stance(*two)),
 }
 
 
