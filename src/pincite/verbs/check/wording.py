@@ -110,7 +110,8 @@ def _how_sure(result: "ReadingResult", words: Language) -> str:
 def warning(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
     weight, lacks = result.weight, result.reading.lacks
-    n, text = len({result.items[n].text_id for n in weight.contradictions}), ""
+    items = enumerate(result.items)
+    n, text = len({item.text_id for n, item in items if n in weight.contradictions}), ""
     if n > 1 and weight.outcome is Outcome.BALANCED:
         text = words.say("%(num)d documents strongly contradict each other")
     elif n and weight.outcome is Outcome.BALANCED:
