@@ -25,8 +25,8 @@ from pincite.text.citation_marks import cited_sentences
 from pincite.text.sentences import sentences
 from pincite.types import Document
 from pincite.verbs.ask.answer_check import AnswerChecker
-from pincite.verbs.ask.extract import can_stand_alone
 from pincite.verbs.ask.pipeline import ref_id
+from pincite.verbs.ask.quotable import can_stand_alone
 from pincite.verbs.ask.report import Checked, Reference
 
 ROOT = Path(__file__).parents[1]

@@ -671,6 +671,13 @@ class Opinion:
         return Note(f"second_{self.verdict}", {"model": self.model})
 
 
+class Stance(NamedTuple):
+    """How far evidence counts for and against a claim, each from 0 to 1."""
+
+    supports: float
+    refutes: float
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """How one passage bears on one claim. The three probabilities sum to one.
@@ -688,9 +695,7 @@ class Evidence:
     )
     readout: Annotated[Readout | None, Doc("of the network; null: of a language model")] = None
     witnesses: tuple[Witness, ...] = ()
-    stance: Annotated[
-        tuple[float, float] | None, Doc("how far it counts for and against; null: as probable")
-    ] = None
+    stance: Annotated[Stance | None, Doc("how far it counts; null: as probable")] = None
     unstated: Annotated[tuple[str, ...], Doc("figures of the claim not in the passage")] = ()
     unnamed: Annotated[tuple[str, ...], Doc("names of the claim not in the passage")] = ()
     unsupported: Annotated[tuple[str, ...], Doc("words that a token-level network doubts")] = ()

@@ -6,7 +6,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.types import Document
-from pincite.verbs.ask.ages import ages, fits
+from pincite.verbs.ask.abstracts import ages, fits
 
 TRIAL = Document(
     "https://a.example/1",

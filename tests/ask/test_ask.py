@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 import pytest
 from support.rows import each_row
@@ -25,7 +25,7 @@ from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor, absent_terms, is_uncovered
-from pincite.verbs.ask.pipeline import AskPipeline, FoundDocument, LiteratureFinder, numbered
+from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, numbered, ref_id
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 
 pytestmark = pytest.mark.xdist_group("ask")  # one process: the fixtures are slow
@@ -93,9 +93,13 @@ class Scripted:
             yield self.ending
 
 
+def reference_of(document: Document, relevance: float = 0.0) -> Reference:
+    return Reference(0, ref_id(document), document, relevance)
+
+
 def references(*pmids: int) -> list[Reference]:
     by_pmid = {int(p.meta["pmid"]): p for p in PAPERS}
-    return numbered([FoundDocument(by_pmid[pmid], (), 0.0) for pmid in pmids])
+    return numbered([reference_of(by_pmid[pmid]) for pmid in pmids])
 
 
 def finder_of(
@@ -105,21 +109,19 @@ def finder_of(
     return LiteratureFinder(Reranked(search, verifier), corpus.get)
 
 
-def pipeline(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, writer: object = None, **more: object
-) -> AskPipeline:
-    finder = finder_of(corpus, verifier)
-    given: dict[str, object] = {"searched": Searched("d", len(PAPERS), "weighted"), **more}
-    return AskPipeline(
-        finder,
-        writer or extractor(verifier),  # type: ignore[arg-type]
-        AnswerChecker(verifier),
-        **given,  # type: ignore[arg-type]
-    )
-
-
 def extractor(verifier: CrossEncoderVerifier) -> Extractor:
     return Extractor(verifier, OnnxEncoder(weights.locate(weights.ENCODER)), 9)
+
+
+@pytest.fixture
+def pipeline(corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier) -> AskPipeline:
+    searched = Searched("d", len(PAPERS), "weighted")
+    finder = finder_of(corpus, verifier)
+    return AskPipeline(finder, extractor(verifier), AnswerChecker(verifier), searched)
+
+
+def written_by(writer: Any, pipeline: AskPipeline) -> AskPipeline:
+    return replace(pipeline, writer=writer, least_relevance=-9.0)
 
 
 def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checked]:
@@ -130,10 +132,8 @@ QUESTION = "Does velorin reduce the number of migraine days?"
 ANSWER = Answer(QUESTION, "", (), (), "scripted", Searched("d", len(PAPERS), "weighted"))
 
 
-def test_an_extracted_answer_quotes_its_sources_word_for_word(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier, least_relevance=-2.0).ask(QUESTION)
+def test_an_extracted_answer_quotes_its_sources_word_for_word(pipeline: AskPipeline) -> None:
+    answer = replace(pipeline, least_relevance=-2.0).ask(QUESTION)
     assert answer.by == "extract"
     assert answer.sentences
     for checked in answer.sentences:
@@ -154,7 +154,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin reduced the number of migraine days in adults.\n\nAbstract (fre)\n\n"
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
-    given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
+    given = numbered([reference_of(paper(15, "Velorin", text))])
     (((quote,),), *_) = extractor(verifier).quotes([QUESTION], given)
     assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
@@ -166,9 +166,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
 CURE = "Were patients free of migraine after velorin?"
 
 
-def test_of_a_long_document_the_nearest_passages_are_quoted(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_of_a_long_document_the_nearest_passages_are_quoted(verifier: CrossEncoderVerifier) -> None:
     filler = "The harbour of Varde was dredged in spring and the tram went on. " * 12
     said = "Velorin reduced the number of migraine days by 3.1 a month in adults."
     text = "\n".join([*[filler] * 20, said, *[filler] * 20])
@@ -181,34 +179,29 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(
     ((found,), _) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
     texts = [passage.text for passage in found.passages]
     assert said in texts[1]  # behind the one that was found
-    (((quote, *_),), *_) = extractor(verifier).quotes([QUESTION], numbered([found]))
+    (((quote, *_),), *_) = extractor(verifier).quotes([QUESTION], [found])
     assert (quote.text, quote.span.of(text)) == (said, said)
 
 
-def test_a_retracted_paper_is_left_out_and_listed(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier, least_relevance=-4.0).ask(CURE)
+def test_a_retracted_paper_is_left_out_and_listed(pipeline: AskPipeline) -> None:
+    answer = replace(pipeline, least_relevance=-4.0).ask(CURE)
     assert [(r.ref_id, r.number, r.document.text) for r in answer.left_out] == [("13", 0, "")]
     assert "13" not in {r.ref_id for r in answer.references}
     assert all("free of migraine" not in c.sentence.text for c in answer.sentences)
 
 
 def test_only_retracted_papers_give_no_answer(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, pipeline: AskPipeline
 ) -> None:
     only = Filters(where=(condition("retracted == yes"),))
     finder = finder_of(corpus, verifier, only)
-    plan = replace(pipeline(corpus, verifier, least_relevance=-9.0), finder=finder)
-    answer = plan.ask(CURE)
+    answer = replace(pipeline, least_relevance=-9.0, finder=finder).ask(CURE)
     assert [note.code for note in answer.abstained_coded] == ["all_retracted"]
     assert [r.ref_id for r in answer.left_out] == ["13"]
 
 
-def test_an_included_retracted_paper_is_marked(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    plan = pipeline(corpus, verifier, least_relevance=-4.0)
+def test_an_included_retracted_paper_is_marked(pipeline: AskPipeline) -> None:
+    plan = replace(pipeline, least_relevance=-4.0)
     plan = replace(plan, finder=replace(plan.finder, include_retracted=True))
     answer = plan.ask(CURE)
     retracted = [r.number for r in answer.references if r.retraction is Retraction.YES]
@@ -220,11 +213,11 @@ def test_an_included_retracted_paper_is_marked(
 
 def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) -> None:
     said = "As Holm et al. [3] saw, velorin reduced the number of migraine days [2, 55] (12)."
-    given = numbered([FoundDocument(paper(n, "Velorin", said), (), 6.0) for n in (21, 22, 23)])
+    given = numbered([reference_of(paper(n, "Velorin", said), 6.0) for n in (21, 22, 23)])
 
     class Found(LiteratureFinder):
-        def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
-            return [FoundDocument(r.document, (), 6.0) for r in given], []
+        def find(self, question: str) -> tuple[list[Reference], list[Reference]]:
+            return given, []
 
     finder = Found(None, None, list, None)  # type: ignore[arg-type]
     plan = AskPipeline(
@@ -238,10 +231,8 @@ def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) 
     assert (checked.sentence.ids, checked.standing) == (("1",), Standing.VERBATIM)
 
 
-def test_nothing_relevant_is_no_answer(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier, least_relevance=0.0).ask("Who composed the opera Orfeo?")
+def test_nothing_relevant_is_no_answer(pipeline: AskPipeline) -> None:
+    answer = replace(pipeline, least_relevance=0.0).ask("Who composed the opera Orfeo?")
     (why,) = answer.abstained_coded
     assert why.code in ("nothing_found", "nothing_relevant")
     assert answer.sentences == ()
@@ -308,7 +299,7 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
 ) -> None:
     german = Document("u1", "Titel", "Velorin half.", language="de", meta={"pmid": "1"})
     empty = Document("u2", "Velorin helps", "", language="en", meta={"pmid": "2"})
-    given = numbered([FoundDocument(german, (), 0.0), FoundDocument(empty, (), 0.0)])
+    given = numbered([reference_of(german), reference_of(empty)])
     found = AnswerChecker(verifier).check(cited_sentences("Velorin helps [1][2]."), given)[0]
     assert found.standing is Standing.NOT_CHECKED
     assert [verdict.why for verdict in found.verdicts] == [
@@ -326,9 +317,7 @@ def test_the_same_sentence_twice_is_judged_once_and_shown_twice(
     assert found[0].sentence.span != found[1].sentence.span
 
 
-def test_each_sentence_is_reported_once_while_the_answer_streams(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_each_sentence_is_reported_once_while_the_answer_streams(pipeline: AskPipeline) -> None:
     told: list[tuple[str, int]] = []
     written = []
 
@@ -342,26 +331,22 @@ def test_each_sentence_is_reported_once_while_the_answer_streams(
 
     text = "Velorin reduced migraine days [1]. Nausea was seen in 14% [2]. It was rare."
     writer = Noting(list(text))
-    answer = pipeline(corpus, verifier, writer, least_relevance=-9.0).ask(
+    answer = written_by(writer, pipeline).ask(
         QUESTION, lambda checked: told.append((checked.sentence.text, len(written)))
     )
     assert [text for text, _ in told] == [c.sentence.text for c in answer.sentences]
     assert told[0][1] < len(text)
 
 
-def test_an_answer_that_breaks_off_is_returned_with_its_reason(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_an_answer_that_breaks_off_is_returned_with_its_reason(pipeline: AskPipeline) -> None:
     writer = Scripted(["Velorin reduced migraine", " days [1]."], ServerUnreachable("gone"))
-    answer = pipeline(corpus, verifier, writer, least_relevance=-9.0).ask(QUESTION)
+    answer = written_by(writer, pipeline).ask(QUESTION)
     assert answer.failure == "gone"
     assert not answer.complete
     assert len(answer.sentences) == 1
 
 
-def test_ctrl_c_while_an_answer_is_written_ends_the_run(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_ctrl_c_while_an_answer_is_written_ends_the_run(pipeline: AskPipeline) -> None:
     class Interrupted(Scripted):
         def write(
             self, question: str, references: Sequence[Reference]
@@ -369,9 +354,7 @@ def test_ctrl_c_while_an_answer_is_written_ends_the_run(
             yield from super().write(question, references)
             raise KeyboardInterrupt
 
-    ready = pipeline(
-        corpus, verifier, Interrupted(["Velorin reduced migraine days [1]."]), least_relevance=-9.0
-    )
+    ready = written_by(Interrupted(["Velorin reduced migraine days [1]."]), pipeline)
     report = AskRun(Settings(), ready, {}, (), (), 0.0).ask([QUESTION, QUESTION])
     assert report.stopped
     (answer,) = report.answers
@@ -379,9 +362,7 @@ def test_ctrl_c_while_an_answer_is_written_ends_the_run(
     assert len(answer.sentences) == 1
 
 
-def test_repair_lists_what_it_strikes_out_and_drops(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_repair_lists_what_it_strikes_out_and_drops(pipeline: AskPipeline) -> None:
     writer = Scripted(
         [
             "Velorin reduced migraine days in adults [1]. ",
@@ -389,7 +370,7 @@ def test_repair_lists_what_it_strikes_out_and_drops(
             "The weather was fine in Rome that year [1].",
         ]
     )
-    plan = pipeline(corpus, verifier, writer, repairer=Repairer())
+    plan = replace(written_by(writer, pipeline), repairer=Repairer())
     answer = plan.check(replace(ANSWER, text="".join(writer.pieces)), references(11))
     assert answer.text == "Velorin reduced migraine days in adults [1]."
     assert [change.after for change in answer.changes] == ["", ""]
@@ -400,16 +381,13 @@ def test_repair_lists_what_it_strikes_out_and_drops(
     assert [s.standing for s in answer.sentences] == [Standing.SUPPORTED]
 
 
-def test_citation_marks_copied_from_a_paper_cite_nothing(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_citation_marks_copied_from_a_paper_cite_nothing(pipeline: AskPipeline) -> None:
     paper_ = paper(16, "Velorin", "As others saw, velorin halved the number of bad days [1, 7].")
     given = [*references(12), replace(references(11)[0], number=2, document=paper_)]
-    plan = pipeline(corpus, verifier)
     text = (
         "Velorin halved the number of bad days [1, 7]. Velorin halved the number of bad days [2]."
     )
-    copied, cited = plan.check(replace(ANSWER, text=text), given).sentences
+    copied, cited = pipeline.check(replace(ANSWER, text=text), given).sentences
     assert (copied.sentence.text, copied.standing) == (
         "Velorin halved the number of bad days (1, 7).",
         Standing.UNCITED,
@@ -417,10 +395,8 @@ def test_citation_marks_copied_from_a_paper_cite_nothing(
     assert (cited.sentence.ids, cited.standing) == (("1",), Standing.SUPPORTED)
 
 
-def test_exact_matches_rank_first(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
-) -> None:
-    finder = replace(finder_of(corpus, verifier), include_retracted=True)
+def test_exact_matches_rank_first(pipeline: AskPipeline) -> None:
+    finder = replace(pipeline.finder, include_retracted=True)
     first = finder.find('"free of migraine" in trials of velorin')[0][0]
     assert first.document.meta["pmid"] == "13"
 
@@ -428,58 +404,44 @@ def test_exact_matches_rank_first(
 # ── As a scientist reads it ──────────────────────────────────────────────────────────────────────
 
 
-def test_where_studies_disagree_both_sides_are_quoted(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier).ask("Does velorin reduce the number of migraine days?")
+def test_where_studies_disagree_both_sides_are_quoted(pipeline: AskPipeline) -> None:
+    answer = pipeline.ask(QUESTION)
     assert {r.ref_id for r in answer.references} == {"11", "12"}
     assert {r.number for r in answer.references} == answer.cited
 
 
-def test_papers_on_other_topics_are_not_listed(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier).ask("Does velorin reduce the number of migraine days?")
+def test_papers_on_other_topics_are_not_listed(pipeline: AskPipeline) -> None:
+    answer = pipeline.ask(QUESTION)
     assert "14" not in {reference.ref_id for reference in answer.references}
     assert {reference.ref_id for reference in answer.left_out} == {"13"}
-    barley = pipeline(corpus, verifier).ask("Do soil bacteria help barley to grow taller?")
+    barley = pipeline.ask("Do soil bacteria help barley to grow taller?")
     assert barley.left_out == ()
 
 
-def test_a_question_for_a_number_is_answered_from_its_sentence(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier).ask("How many adults were in the velorin trial?")
+def test_a_question_for_a_number_is_answered_from_its_sentence(pipeline: AskPipeline) -> None:
+    answer = pipeline.ask("How many adults were in the velorin trial?")
     assert answer.sentences
     assert all("0 adults" in each.sentence.text for each in answer.sentences)
 
 
-def test_nearest_sentences_are_quoted_as_unconfirmed(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_nearest_sentences_are_quoted_as_unconfirmed(pipeline: AskPipeline) -> None:
     asked = "Why does velorin reduce the number of migraine days?"
-    answer = pipeline(corpus, verifier).ask(asked)
+    answer = pipeline.ask(asked)
     assert [note.code for note in answer.abstained_coded] == ["only_nearest"]
     assert {each.standing for each in answer.sentences} == {Standing.NEAREST}
     assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.VERBATIM}
 
 
-def test_a_part_of_a_question_without_an_answer_is_named(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
+def test_a_part_of_a_question_without_an_answer_is_named(pipeline: AskPipeline) -> None:
     part = "why does velorin reduce migraine days?"
-    answer = pipeline(corpus, verifier).ask(
-        f"How many adults were in the velorin trial, and {part}"
-    )
+    answer = pipeline.ask(f"How many adults were in the velorin trial, and {part}")
     assert (answer.unanswered, answer.abstained_coded) == ((part,), ())
     standings = [each.standing for each in answer.sentences]
     assert set(standings) == {Standing.VERBATIM, Standing.NEAREST}
 
 
-def test_terms_that_no_cited_paper_mentions_are_named(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
-) -> None:
-    answer = pipeline(corpus, verifier).ask("Does velorin reduce migraine days in adults?")
+def test_terms_that_no_cited_paper_mentions_are_named(pipeline: AskPipeline) -> None:
+    answer = pipeline.ask("Does velorin reduce migraine days in adults?")
     assert answer.searched.absent == ()
     references = answer.references[:1]
     assert absent_terms("Does velorin taste of barley?", references) == ["taste", "barley"]
@@ -487,9 +449,9 @@ def test_terms_that_no_cited_paper_mentions_are_named(
 
 @each_row("ask/ask/a_question_whose_subject_no_document_mentions_has_no_answer")
 def test_a_question_whose_subject_no_document_mentions_has_no_answer(
-    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, question: str
+    pipeline: AskPipeline, question: str
 ) -> None:
-    answer = pipeline(corpus, verifier, least_relevance=-99.0).ask(question)
+    answer = replace(pipeline, least_relevance=-99.0).ask(question)
     assert [note.code for note in answer.abstained_coded] == ["nothing_mentions"]
 
 

@@ -108,11 +108,7 @@ def test_a_failing_search_affects_only_its_question() -> None:
 
 def report(*answers: Answer) -> AnswerReport:
     return AnswerReport(
-        answers=answers,
-        n_questions=len(answers),
-        usage=Usage(),
-        warnings_coded=(),
-        settings={},
+        answers=answers, n_questions=len(answers), usage=Usage(), warnings_coded=(), settings={}
     )
 
 

@@ -8,20 +8,22 @@ import pytest
 from support.rows import each_row
 
 from pincite.settings import LEAST_ANSWER
-from pincite.types import Document
+from pincite.types import Document, Span
 from pincite.verbs.ask import extract
-from pincite.verbs.ask.extract import Quotable, can_stand_alone, choose, repeats
-from pincite.verbs.ask.parts import Part, parts
+from pincite.verbs.ask.abstracts import Part, label_of, parts
+from pincite.verbs.ask.extract import choose, repeats
+from pincite.verbs.ask.quotable import WEIGHTS, Quotable, can_stand_alone, depth, sentences_of
 from pincite.verbs.ask.report import Reference
 from pincite.verbs.ask.stance import reader, subject
 
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:
     """A sentence with these log-odds, as far as its text has no part in them."""
-    plain = Quotable(text, source, place, 0.0)
-    return Quotable(text, source, place, (answers - plain.answers) / extract.WEIGHTS["relevance"])
+    plain = Quotable(text, source, Span(place, place))
+    return replace(plain, relevance=(answers - plain.answers) / WEIGHTS["relevance"])
 
 
+HERE = Span(0, 0)
 PAIN = "Pain fell by 12% in the treated group."
 NAUSEA = "Nausea was rare among all patients seen."
 BIRDS = "Birds sang in the park every morning."
@@ -62,14 +64,14 @@ def test_new_information_ranks_before_repetition() -> None:
 def test_each_signal_raises_the_score(name: str) -> None:
     given: dict[str, Any] = dict.fromkeys(("relevance", "likeness", "of_document", "depth"), 0.5)
     more = given | {name: 0.9}
-    assert Quotable(PAIN, 0, 0, **more).answers > Quotable(PAIN, 0, 0, **given).answers
+    assert Quotable(PAIN, 0, HERE, **more).answers > Quotable(PAIN, 0, HERE, **given).answers
 
 
 def test_conclusions_rank_before_methods_and_findings_before_wishes() -> None:
-    concludes, does = (Quotable(PAIN, 0, 0, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
+    concludes, does = (Quotable(PAIN, 0, HERE, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
     assert concludes.answers > does.answers
-    wish = Quotable("Further studies of pain in the treated group are needed.", 0, 0, 1.0)
-    assert wish.answers < Quotable(PAIN, 0, 0, 1.0).answers
+    wish = Quotable("Further studies of pain in the treated group are needed.", 0, HERE, 1.0)
+    assert wish.answers < Quotable(PAIN, 0, HERE, 1.0).answers
 
 
 def test_a_source_without_the_questions_subject_scores_low() -> None:
@@ -81,15 +83,34 @@ def test_a_source_without_the_questions_subject_scores_low() -> None:
     other = lacking(question, "Fibroblasts and their effect on the pain of adults.")
     assert (named, other) == pytest.approx((0, 1 / 3))
     assert lacking("How many did the tram carry?", "The tram carried two million.") == 0
-    answers, elsewhere = (Quotable(PAIN, 0, 0, 4.0, 0.5, lacks=each) for each in (named, other))
+    answers, elsewhere = (Quotable(PAIN, 0, HERE, 4.0, 0.5, lacks=each) for each in (named, other))
     assert answers.answers - elsewhere.answers > 1
 
 
 def test_parts_are_found_without_labels() -> None:
     sentences = ["Forty adults were enrolled in two towns.", PAIN, "Thus tea may help."]
     assert parts(sentences) == [Part.METHOD, Part.RESULT, Part.CONCLUSION]
-    assert extract.depth(0, 400) == extract.depth(399, 400) == extract.depth(0, 1)
-    assert extract.depth(0, 10) < extract.depth(5, 10) <= extract.depth(9, 10)
+    assert depth(0, 400) == depth(399, 400) == depth(0, 1)
+    assert depth(0, 10) < depth(5, 10) <= depth(9, 10)
+
+
+@pytest.mark.parametrize(
+    "label", ["RESULTS: ", "Main results: ", "MAIN RESULTS ", "Results. ", "Results—", "Results\n"]
+)
+def test_a_section_has_the_part_of_its_label(label: str) -> None:
+    said, after = "Tram drivers of both towns slept well.", "Cyclists of both towns slept badly."
+    document = Document("u", "", f"Methods – We rode. {label}{said} {after}", language="en")
+    found = sentences_of(0, Reference(1, "1", document), 1)
+    assert [(each.text, each.part) for each in found] == [(said, Part.RESULT), (after, Part.RESULT)]
+    assert [each.span.of(document.text) for each in found] == [said, after]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Pain  fell.", "DNA–RNA pairs were rare.", "The results—though mixed—were kept.", "It was: 3"],
+)
+def test_what_only_looks_like_a_label_is_none(sentence: str) -> None:
+    assert label_of(sentence) == ""
 
 
 def test_place_tells_background_and_conclusion_in_an_abstract_without_labels() -> None:
@@ -102,6 +123,7 @@ def test_place_tells_background_and_conclusion_in_an_abstract_without_labels() -
     ]
     found = [Part.BACKGROUND, Part.AIM, Part.METHOD, Part.RESULT, Part.CONCLUSION]
     assert parts(abstract) == found
+    assert parts([each.replace(" ", "  ", 1) for each in abstract]) == found
     assert parts(abstract, whole=False)[0] is Part.OTHER
     asides = ["Sleep was better in the treated group.", "Both groups were seen in winter."]
     assert parts([*abstract[:4], *asides, abstract[4]])[4:] == [Part.RESULT] * 2 + found[4:]
@@ -122,13 +144,13 @@ def test_sentences_of_a_document_stand_in_its_order() -> None:
     first = quoted("Tea lowers pain in adults with gout.", 0, 10, part=Part.CONCLUSION)
     exception = quoted("However, coffee raised it.", 0, 50, relevance=5, part=Part.CONCLUSION)
     assert choose([exception, first], 4) == [first, exception]
-    later = replace(first, place=90)
+    later = replace(first, span=Span(90, 90))
     assert choose([exception, later], 4) == [later]  # what it continues was not chosen
     assert choose([exception], 4) == [exception]
 
 
 def quoted(text: str, source: int, place: int, relevance: float = 4.5, **more: Any) -> Quotable:
-    return Quotable(text, source, place, relevance, 0.8, 2.0, 0.7, **more)
+    return Quotable(text, source, Span(place, place), relevance, 0.8, 2.0, 0.7, **more)
 
 
 def test_contradictions_are_not_repetitions() -> None:
@@ -158,8 +180,8 @@ def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
 def finding(source: int, agrees: bool | None, answers: float, fits: bool | None = None) -> Quotable:
     """A conclusion that scores about `answers`, in words of its own."""
     text = f"The trial number {source} found that {'abcdefgh'[source] * 9} changed the outcome."
-    found = Quotable(text, source, 0, part=Part.CONCLUSION, agrees=agrees, fits=fits)
-    return replace(found, relevance=(answers - found.answers) / extract.WEIGHTS["relevance"])
+    found = Quotable(text, source, HERE, part=Part.CONCLUSION, agrees=agrees, fits=fits)
+    return replace(found, relevance=(answers - found.answers) / WEIGHTS["relevance"])
 
 
 def test_where_studies_disagree_both_sides_are_quoted() -> None:
@@ -185,38 +207,36 @@ def test_studies_with_the_ages_asked_for_come_first() -> None:
 QUESTION = "Does Lactovia reuteri reduce crying in infants?"
 
 
+def sides(text: str, title: str = "", **meta: str) -> list[bool | None]:
+    """Return what each sentence of a study finds of the question."""
+    document = Document("https://a.example/1", title, text, language="en", meta=meta)
+    paper = Reference(1, "1", document)
+    sentences = extract.for_question(QUESTION, paper, sentences_of(0, paper, 1))
+    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
+    return [each.agrees for each in sided]
+
+
 @each_row("ask/extract/a_study_has_a_side_if_it_names_what_is_asked")
 def test_a_study_has_a_side_if_it_names_what_is_asked(
     title: str, conclusion: str, expected: bool | None
 ) -> None:
     text = f"METHODS: We gave drops to 90 infants with colic. CONCLUSIONS: {conclusion}"
-    paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
-    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
-    assert [each.agrees for each in sided][-1] is expected
+    assert sides(text, title)[-1] is expected
 
 
 def test_a_result_decides_only_if_it_names_the_intervention_itself() -> None:
     text = "RESULTS: The diet of the mothers did not explain the fall in crying of the infants."
-    title = "Sleep in a trial of Lactovia reuteri"
-    paper = Reference(1, "1", Document("https://a.example/1", title, text, language="en"))
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
-    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
-    assert {each.agrees for each in sided} == {None}
+    assert {*sides(text, "Sleep in a trial of Lactovia reuteri")} == {None}
 
 
 def test_a_retracted_study_has_no_side() -> None:
     text = "CONCLUSIONS: Lactovia reuteri reduced crying of infants."
-    document = Document("https://a.example/1", "", text, language="en", meta={"retracted": "yes"})
-    paper = Reference(1, "1", document)
-    sentences = extract.for_question(QUESTION, paper, extract.quotable(0, paper, 1))
-    sided = extract.with_sides(reader(QUESTION), subject(QUESTION), paper, sentences)
-    assert [each.agrees for each in sided] == [None]
+    assert (sides(text), sides(text, retracted="yes")) == ([True], [None])
 
 
 def test_a_sentence_with_a_pronoun_is_quoted_with_the_one_before() -> None:
     text = f"{PAIN} It rose in 9 women who took none. Of these, two left.\n\nThey were older."
     document = Document("u", "Tea", text, "text")
-    found = extract.quotable(0, Reference(1, "1", document), 5)
+    found = sentences_of(0, Reference(1, "1", document), 5)
     assert [each.span.of(text) for each in found] == [PAIN, text[: text.index(" Of")]]
     assert len(choose([replace(each, relevance=20.0) for each in found], 5)) == 1

@@ -17,7 +17,7 @@ from pincite.models import weights
 from pincite.protocols import Completion
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
-from pincite.verbs.ask.pipeline import FoundDocument, LiteratureFinder, numbered
+from pincite.verbs.ask.pipeline import LiteratureFinder, ref_id
 from pincite.verbs.ask.report import Reference
 from pincite.verbs.ask.writers import ModelWriter, within_budget
 
@@ -31,7 +31,8 @@ def document(n: int, text: str, title: str = "Velorin") -> Document:
 
 
 def references(*texts: str) -> list[Reference]:
-    return numbered([FoundDocument(document(n, t), (), 0.0) for n, t in enumerate(texts, 1)])
+    documents = [document(n, text) for n, text in enumerate(texts, 1)]
+    return [Reference(n, ref_id(d), d) for n, d in enumerate(documents, 1)]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_prompts_stay_within_the_token_budget(
     assert len(library) == 40
     assert len(library[1].text) > 1_000_000
     finder = LiteratureFinder(Finds(library), lambda urls: by_url(library, urls), limit=40)
-    found = numbered(finder.find(QUESTION)[0])
+    found = finder.find(QUESTION)[0]
     for budget in (1_000, 2_500, 6_000, 20_000):
         *_, reply = writer(server, budget).write(QUESTION, found)
         assert isinstance(reply, Completion)

@@ -44,9 +44,7 @@ def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
     return replace(CheckPipeline(finder, cast(VerifierJudge, FakeJudge())), **parts)
 
 
-def test_a_text_on_two_pages_is_found_once_with_both_addresses(
-    corpus: EmbeddedCorpus,
-) -> None:
+def test_a_text_on_two_pages_is_found_once_with_both_addresses(corpus: EmbeddedCorpus) -> None:
     (result,) = pipeline(corpus).check(READING.text).results
     of_text = [item for item in result.items if "granite" in item.passage.text]
     (item,) = of_text

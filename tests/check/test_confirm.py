@@ -1,8 +1,8 @@
 """Interpretation and confirmation by a model, against a real server with recorded replies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from check.laws import check_interpretation, check_judge
@@ -26,6 +26,7 @@ from pincite.types import (
     Passage,
     Readout,
     Span,
+    Stance,
     StatementType,
     Trust,
     Verdict,
@@ -375,8 +376,7 @@ def test_invalid_prompt_files(tmp_path: Any, text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "rule"),
-    [("regex", "(A|B)"), ("grammar", 'root ::= "A" | "B"'), ("prompted", None)],
+    ("kind", "rule"), [("regex", "(A|B)"), ("grammar", 'root ::= "A" | "B"'), ("prompted", None)]
 )
 def test_rules_for_a_choice(kind: Any, rule: str | None) -> None:
     found = guidance_for(kind, ["A", "B"])
@@ -390,23 +390,34 @@ def test_the_verifier_as_a_judge() -> None:
     check_judge(judge, [(READING, passage) for passage in passages(20)])
 
 
-class Denying:
-    """Calls everything refuted, as a verifier of one's own may."""
+class Fixed:
+    """Reads a passage as told, whatever the claim."""
 
-    fingerprint = "denying"
+    fingerprint = "fixed"
+
+    def __init__(self, read: Callable[[Passage], Evidence]) -> None:
+        self.read = read
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [Evidence(passage, 0.1, 0.7, 0.2, -2.2) for _, passage in pairs]
+        return [self.read(passage) for _, passage in pairs]
+
+
+def judged_by(
+    read: Callable[[Passage], Evidence], *pairs: tuple[Reading, Passage]
+) -> list[Evidence]:
+    found = VerifierJudge(Fixed(read)).judge(pairs)
+    assert all(isinstance(each, Evidence) for each in found)
+    return cast(list[Evidence], found)
 
 
 def test_a_text_on_another_subject_does_not_refute() -> None:
     text = "The mill of Varde closed in 1934."
     reading = Reading("r1", "The harbour bridge opened in 1911.", StatementType.DESCRIPTIVE)
     same = Reading("r2", "The mill of Varde closed in 1911.", StatementType.DESCRIPTIVE)
-    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
-    other, denied = VerifierJudge(Denying()).judge([(reading, passage), (same, passage)])
-    assert isinstance(other, Evidence)
-    assert isinstance(denied, Evidence)
+    passage = passage_of(text)
+    other, denied = judged_by(
+        lambda each: Evidence(each, 0.1, 0.7, 0.2, -2.2), (reading, passage), (same, passage)
+    )
     assert degree(other) == 0.0
     assert degree(denied) == -0.7, "the same mill in another year"
 
@@ -414,36 +425,22 @@ def test_a_text_on_another_subject_does_not_refute() -> None:
 SEEN = Witness(WitnessKind.NETWORK)
 
 
-class DenyingAlone:
-    """Its network reads idleness as a contradiction, without a rule's witness."""
-
-    fingerprint = "denying alone"
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [
-            Evidence(
-                *(passage, 0.02, 0.9, 0.08, -4.0),
-                readout=Readout(-4.0, 0.92, -4.0),
-                witnesses=(SEEN,),
-            )
-            if "stands idle" in passage.text
-            else Evidence(passage, 0.2, 0.0, 0.8, -1.4, readout=Readout(-1.4, 0.0, -1.4))
-            for _, passage in pairs
-        ]
+def denying_idleness(passage: Passage) -> Evidence:
+    """Read idleness as a contradiction, without a rule's witness."""
+    if "stands idle" not in passage.text:
+        return Evidence(passage, 0.2, 0.0, 0.8, -1.4, readout=Readout(-1.4, 0.0, -1.4))
+    readout = Readout(-4.0, 0.92, -4.0)
+    return Evidence(passage, 0.02, 0.9, 0.08, -4.0, readout=readout, witnesses=(SEEN,))
 
 
 def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> None:
     text = "The mill of Varde stands idle. The mill of Varde may run again."
     denies, near = text[:30], text[31:]
     reading = Reading("r1", "The mill of Varde runs.", StatementType.DESCRIPTIVE)
-    first = Passage("d", "https://d.example/", "", denies, Span(0, 30))
-    second = Passage("d", "https://d.example/", "", near, Span(31, len(text)))
-    elsewhere = Passage("e", "https://e.example/", "", near, Span(0, len(near)))
-    judge = VerifierJudge(DenyingAlone())
-    alone, _ = judge.judge([(reading, first), (reading, elsewhere)])
-    beside, _ = judge.judge([(reading, first), (reading, second)])
-    assert isinstance(alone, Evidence)
-    assert isinstance(beside, Evidence)
+    first, elsewhere = passage_of(denies), passage_of(near, "e")
+    second = replace(passage_of(near), span=Span(31, len(text)))
+    alone, _ = judged_by(denying_idleness, (reading, first), (reading, elsewhere))
+    beside, _ = judged_by(denying_idleness, (reading, first), (reading, second))
     assert degree(alone) == -0.9, "another document's passage does not matter"
     assert degree(beside) == 0.0
     assert (alone.witnesses, beside.witnesses) == ((SEEN,), ())
@@ -465,31 +462,18 @@ def test_a_sentence_about_one_half_does_not_confirm_both(joined: str) -> None:
     assert with_wholes([both, weak])[0].weight == both.weight  # a part was removed by the user
 
 
-class Agreeing:
-    """Calls everything supported."""
-
-    fingerprint = "agreeing"
-
-    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return [Evidence(passage, 0.8, 0.0, 0.2, 1.4) for _, passage in pairs]
-
-
 def test_a_quote_without_a_figure_does_not_count_beside_one_that_has_all() -> None:
     stated = "The old mill roof cost 6 million, 2 million too much."
     reading = Reading("r1", stated, StatementType.DESCRIPTIVE)
-    pairs = [
-        (reading, Passage("d", "https://d.example/", "", text, Span(100 * n, 100 * n + len(text))))
-        for n, text in enumerate(("The old mill roof cost 6 million.", stated))
-    ]
-    found = [each for each in VerifierJudge(Agreeing()).judge(pairs) if isinstance(each, Evidence)]
+    pairs = [(reading, passage_of(t)) for t in ("The old mill roof cost 6 million.", stated)]
+    found = judged_by(lambda each: Evidence(each, 0.8, 0.0, 0.2, 1.4), *pairs)
     assert [degree(each) for each in found] == [0.0, 0.8]
 
 
 def test_confirmation_requires_the_numbers() -> None:
     from evaluation.invented import WordVerifier
 
-    text = "The mill of Varde by the old bridge closed in 1934 for good."
-    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
+    passage = passage_of("The mill of Varde by the old bridge closed in 1934 for good.")
     said = ("The mill of Varde closed in 1934.", "The old mill of Varde closed for good in 1911.")
     readings = [Reading(f"r{n}", each, StatementType.DESCRIPTIVE) for n, each in enumerate(said)]
     confirmed, other = VerifierJudge(WordVerifier()).judge([(r, passage) for r in readings])
@@ -518,15 +502,20 @@ def test_a_contradicted_reading_is_not_confirmed() -> None:
     assert (found.stance, found.contradiction) == ((0.0, 0.0), rival)
 
 
+def supporting(text: str, supported: float) -> Evidence:
+    read = from_answers(passage_of(text), supported, 0.0)
+    return replace(read, stance=Stance(supported, 0.0))
+
+
 def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     text = "The mill burnt. The old mill burnt down. It rained."
     here, there, far = Span(0, 15), Span(16, 40), Span(41, 51)
-    evidence = from_answers(passage_of(text), 0.9, 0.0)
+    evidence = supporting(text, 0.9)
 
     def found(*alone: tuple[Span, float]) -> tuple[float, Span | None]:
         made = confirm.confirm_by_sentence("The old mill burnt.", evidence, dict(alone))
         assert made.stance
-        return made.stance[0], made.quote
+        return made.stance.supports, made.quote
 
     assert found((here, -0.1), (there, 0.7)) == (0.9, there)
     assert found((here, 0.05)) == (STRONG, here), "hardly likelier than not"
@@ -541,9 +530,7 @@ def test_two_neighbours_confirm_weakly_where_their_passage_is_near_support() -> 
     reading, both = "Four of the audit's six proposals were dropped.", Span(0, 58)
     assert quotes.neighbours(reading, passage_of(text))[0] == both
     found = [
-        confirm.confirm_by_neighbours(
-            reading, from_answers(passage_of(text), 0.5, 0.0), {both: margin}
-        ).stance
+        confirm.confirm_by_neighbours(reading, supporting(text, 0.5), {both: margin}).stance
         for margin in (0.9, 0.1, 0.05)
     ]
     assert found == [(MEDIUM, 0.0), (MEDIUM, 0.0), (0.0, 0.0)]
@@ -552,7 +539,7 @@ def test_two_neighbours_confirm_weakly_where_their_passage_is_near_support() -> 
 def test_a_sentence_is_near_a_reading_with_the_two_before_it() -> None:
     text = "The auditor made six proposals. Two were kept. The other four lapsed."
     reading = "Four of the auditor's six proposals have lapsed."
-    evidence, last = from_answers(passage_of(text), 0.5, 0.0), Span(47, len(text))
+    evidence, last = supporting(text, 0.5), Span(47, len(text))
     found = confirm.confirm_by_sentence(reading, evidence, {last: 0.1})
     assert (found.stance, found.quote) == ((0.5, 0.0), last)
 
@@ -590,7 +577,9 @@ def test_a_document_without_any_of_the_names_refutes_nothing(
     counts: str | None, reading: str, document: str
 ) -> None:
     read = from_answers(passage_of(document), 0.02, 0.95)
-    assert bool(confirm.with_stance(reading, read, document).stance[1]) == bool(counts)  # type: ignore[index]
+    stance = confirm.with_stance(reading, read, document).stance
+    assert stance
+    assert bool(stance.refutes) == bool(counts)
 
 
 @each_row("check/confirm/what_one_or_two_sentences_say_alone")
@@ -614,7 +603,7 @@ def test_the_sentence_that_a_trusted_model_quotes_confirms_in_its_context(
 ) -> None:
     text = "It rained. The old mill burnt down."
     opinion = Opinion(Verdict.SUPPORTED, "m@h", (quote,) if quote else (), trust=trust)
-    evidence = replace(from_answers(passage_of(text), 0.4, 0.0), opinion=opinion)
+    evidence = replace(supporting(text, 0.4), opinion=opinion)
     margins = {Span(0, 10): -0.1, Span(11, 35): -0.1}
     found = confirm.confirm_by_sentence("The mill burnt.", evidence, margins)
     assert (found.stance, found.quoted) == ((0.4 if quoted else 0.0, 0.0), quoted)

@@ -1,3 +1,5 @@
+"""Which sentences may be quoted for a reading, and who says them."""
+
 import pytest
 from support.rows import each_row
 
@@ -71,3 +73,31 @@ def test_a_bare_name_or_heading_is_no_quote(text: str, quote: str, shown: str) -
     evidence = from_answers(passage_of(text), 0.9, 0.0, Span(0, len(quote)))
     found = quotes.with_sentence_quoted("The court dismissed a claim.", evidence)
     assert found.quoted == shown
+
+
+# ── Who says it ──────────────────────────────────────────────────────────────────────────────────
+
+READING = "Tarn poured oil into the river."
+
+
+def speaker(text: str, reading: str = READING) -> str:
+    """Return who says the words between two `*`."""
+    start, end = text.index("*"), text.rindex("*") - 1
+    return quotes.speaker_in(reading, text.replace("*", ""), Span(start, end))
+
+
+@each_row("check/speakers/ascribed_words_have_a_speaker")
+def test_ascribed_words_have_a_speaker(text: str, name: str) -> None:
+    assert speaker(text) == name
+
+
+@each_row("check/speakers/what_a_document_states_has_no_speaker")
+def test_what_a_document_states_has_no_speaker(text: str) -> None:
+    assert speaker(text) == ""
+
+
+def test_what_a_reading_says_of_the_speaker_is_not_only_according_to_him() -> None:
+    text = "*“It is a disgrace,” said Ada Holm, who chairs the club.*"
+    assert speaker(text, "Ada Holm called the ferry a disgrace.") == ""
+    assert speaker(text, "The ferry is a disgrace.") == "Ada Holm, who chairs the club"
+    assert speaker(text, "Per Berg called the ferry a disgrace.")

@@ -21,7 +21,7 @@ from pincite.verbs.check import confirm
 from pincite.verbs.check.parts import conjuncts
 from pincite.verbs.check.readings import interpret_by_rules
 from pincite.verbs.check.report import Reading
-from pincite.verbs.check.speakers import Occasion, alone
+from pincite.verbs.check.spoken import Occasion, alone
 
 CASES = Path(__file__).parents[1] / "cases/check/spoken"
 # Of twelve true ones, at least so many confirmed; of twelve false ones, at least so many
@@ -62,6 +62,11 @@ def test_most_sealed_statements_are_read_as_a_person_would() -> None:
         texts = [each.text.rstrip(".") for each in found if each.kind == "descriptive"]
         right += texts == [each.rstrip(".") for each in judged]
     assert right >= 30  # of 38
+
+
+def test_capitals_are_read_and_an_office_is_no_pattern() -> None:
+    assert alone("WE'RE closing it.", Occasion())[0] == "WE are closing it."
+    assert alone("Our mill froze.", Occasion("Ada Holm, leader of Varde Council (Lab"))[1] == ()
 
 
 @each_row("check/spoken/joined")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.notes import Note, as_written
@@ -99,20 +100,21 @@ def _verdict(
     return ReferenceVerdict(support, evidence, as_written(why), str(number), number)
 
 
-def supports(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
-    return _verdict(Support.SUPPORTS, number, evidence(source, quoted, 0.93))
+def _judged(
+    support: Support,
+    supported: float,
+    refuted: float,
+    number: int,
+    source: Document,
+    quoted: str = FINDING,
+) -> ReferenceVerdict:
+    return _verdict(support, number, evidence(source, quoted, supported, refuted))
 
 
-def partly(number: int, source: Document) -> ReferenceVerdict:
-    return _verdict(Support.PARTLY, number, evidence(source, FINDING, 0.93))
-
-
-def contradicts(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
-    return _verdict(Support.CONTRADICTS, number, evidence(source, quoted, 0.03, 0.91))
-
-
-def silent(number: int, source: Document, quoted: str = FINDING) -> ReferenceVerdict:
-    return _verdict(Support.NO_EVIDENCE, number, evidence(source, quoted, 0.2, 0.1))
+supports = partial(_judged, Support.SUPPORTS, 0.93, 0.02)
+partly = partial(_judged, Support.PARTLY, 0.93, 0.02)
+contradicts = partial(_judged, Support.CONTRADICTS, 0.03, 0.91)
+silent = partial(_judged, Support.NO_EVIDENCE, 0.2, 0.1)
 
 
 def missing(written: str) -> ReferenceVerdict:

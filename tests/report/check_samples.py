@@ -39,11 +39,7 @@ def reading(number: int, text: str, kind: str) -> Reading:
 
 def result(number: int, text: str, url: str, *docs: float | None) -> ReadingResult:
     items = tuple(weighed(doc, n, text, url) for n, doc in enumerate(docs))
-    return ReadingResult(
-        reading(number, text, "descriptive"),
-        items,
-        confirmation.combine(items),
-    )
+    return ReadingResult(reading(number, text, "descriptive"), items, confirmation.combine(items))
 
 
 def check_report(text: str = "Varde", url: str = "https://varde.example/") -> CheckReport:

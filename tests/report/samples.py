@@ -142,13 +142,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
             (),
         ),
         Finding(
-            claim,
-            (changed(citation, strong, weak, gone),),
-            strong,
-            Label.SUPPORTED,
-            2.5,
-            (),
-            3,
+            claim, (changed(citation, strong, weak, gone),), strong, Label.SUPPORTED, 2.5, (), 3
         ),
     )
     article = Article(text, text, tuple(f.claim for f in findings), n_references=4)

@@ -22,8 +22,8 @@ from pincite.judgement.provenance import Source, SourceKind
 from pincite.report.cells import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
-from pincite.verbs.check.report import CheckReport
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.report import CheckReport, to_csv
+from pincite.verbs.check.spoken import Occasion
 
 
 def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
@@ -35,9 +35,7 @@ def test_several_statements_have_a_summary_and_distinct_footnotes() -> None:
     assert set(re.findall(r"\[\^([^]]+)\](?!:)", text)) == set(marks)
     page = Page(render.to_html(both))
     assert {"#check-1", "#check-2"} <= set(page.all("href"))
-    out = io.StringIO()
-    terminal.print_report(both, Console(file=out, width=100))
-    assert out.getvalue().count("Vole") == 2
+    assert console_text(both).count("Vole") == 2
 
 
 def test_quotes_are_marked_in_their_passages() -> None:
@@ -74,7 +72,7 @@ def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_o
     assert footnotes.index("[^1]: Against") < footnotes.index(": For")
     shown = console_text(report, limit=1)
     assert shown.index("against") < shown.index("for  ")
-    rows = [line.split(",") for line in render.to_csv(report).splitlines()]
+    rows = [line.split(",") for line in to_csv(report).splitlines()]
     assert rows[1][rows[0].index("source_kind")] == "press_release"
 
 
@@ -97,7 +95,7 @@ def test_the_label_names_those_who_alone_say_so(sources: list[Source], named: st
     (review,) = json.loads(render.to_claimreview(report))["@graph"]
     rating = review["reviewRating"]
     shown = console_text(report), render.to_markdown(report), render.to_footnotes(report)
-    written = *shown, render.to_html(report), render.to_csv(report), rating["alternateName"]
+    written = *shown, render.to_html(report), to_csv(report), rating["alternateName"]
     assert all(result.label in each for each in written)
     assert (named or wording.LOOKS[result.weight.outcome].label) in result.label
     assert (rating["ratingValue"] == 4) is bool(named)
@@ -114,9 +112,9 @@ def test_the_label_names_those_who_alone_say_so(sources: list[Source], named: st
 )
 def test_a_warning_counts_documents(text_ids: tuple[int, ...], outcome: Outcome, said: str) -> None:
     first = check_report().checks[0].results[0]
-    items = [replace(first.items[0], text_id=each) for each in text_ids]
+    items = tuple(replace(first.items[0], text_id=each) for each in text_ids)
     weight = replace(first.weight, outcome=outcome, contradictions=tuple(range(len(items))))
-    assert said in wording.warning(weight, items).partition(";")[0]
+    assert said in wording.warning(replace(first, items=items, weight=weight)).partition(";")[0]
 
 
 def test_a_page_is_accessible() -> None:
@@ -232,9 +230,7 @@ def test_claimreview_invents_no_publisher() -> None:
 
 
 def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
-    out = io.StringIO()
-    terminal.print_report(check_report(), Console(file=out, width=100), limit=0)
-    shown = out.getvalue()
+    shown = console_text(check_report(), limit=0)
     assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown
 
@@ -249,9 +245,7 @@ def test_the_nearest_neutral_quotes_are_shown_if_nothing_else_is() -> None:
     for written in (render.to_markdown(only), render.to_footnotes(only), render.to_html(only)):
         assert "The pier was sold." in written
     assert "[^1]: " in render.to_footnotes(only)
-    shown = io.StringIO()
-    terminal.print_report(only, Console(file=shown, width=100))
-    assert "“The pier was sold" in shown.getvalue()
+    assert "“The pier was sold" in console_text(only)
     assert [*render.before_publishing(only)] == [
         "claimreview: no reading has a rating, so the file holds no review."
     ]

@@ -22,7 +22,7 @@ import make_schema
 from pincite import codec
 from pincite.errors import InputError
 from pincite.notes import Note
-from pincite.types import Evidence, Reason, Span
+from pincite.types import Evidence, Reason, Span, Stance
 from pincite.verbs.check.report import CheckReport
 from pincite.verbs.verify.report import Report, Stage
 
@@ -37,6 +37,7 @@ SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     type(None): st.none(),
     Span: SPANS,
+    Stance: st.tuples(st.floats(0, 1), st.floats(0, 1)).map(lambda two: Stance(*two)),
 }
 
 
@@ -120,11 +121,7 @@ def test_what_is_wrong_is_named_by_its_place(path: list[Any], value: object, mes
 @given(
     st.recursive(
         st.one_of(
-            st.none(),
-            st.floats(),
-            st.integers(),
-            TEXTS,
-            st.sampled_from([Path("a"), Reason.DEAD]),
+            st.none(), st.floats(), st.integers(), TEXTS, st.sampled_from([Path("a"), Reason.DEAD])
         ),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )

@@ -1,9 +1,9 @@
 """No text of a page, an article or a model becomes markup, a formula or a control character."""
 
 import csv
-import dataclasses
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -19,6 +19,7 @@ from pincite.types import Label
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.check import render as check_render
+from pincite.verbs.check import report as check_table
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.verify import render, terminal
 
@@ -77,7 +78,7 @@ def test_markdown_gains_no_element(
 @pytest.mark.parametrize(("text", "url"), CASES)
 @pytest.mark.parametrize(
     ("sample", "table"),
-    [(report, render), (check_report, check_render)],
+    [(report, render), (check_report, check_table)],
     ids=["verify", "check"],
 )
 def test_csv_has_whole_rows_and_no_formula(
@@ -99,14 +100,14 @@ def test_a_terminal_gets_no_control_character_and_no_markup(
     console = Console(file=out, width=width, force_terminal=False)
     terminal.print_report(report(text, url), console)
     for finding in report(text, url).findings:
-        console.print(
-            terminal.progress_line(dataclasses.replace(finding, label=Label.NOT_SUPPORTED))
-        )
-    check_terminal.print_report(check_report(text, url), console)
-    answers = answer_report(text, url)
-    ask_terminal.print_report(answers, console)
+        console.print(terminal.progress_line(replace(finding, label=Label.NOT_SUPPORTED)))
+    once, answers = check_report(text, url), answer_report(text, url)
+    twice = replace(once, checks=once.checks * 2)
+    check_terminal.print_report(twice, console)  # with an overview
+    ask_terminal.print_report(replace(answers, answers=answers.answers * 2), console)
     sentence = ask_terminal.sentence_line(answers.answers[0].sentences[0]).plain
     for shown in (out.getvalue(), sentence):
         assert not [c for c in shown if (ord(c) < 32 and c != "\n") or c in "\u202e\u2066"]
     if text.startswith("[red]") and width == 300:
-        assert out.getvalue().count("[red]not markup[/red]") > 3
+        n_shown = out.getvalue().count("not markup")
+        assert out.getvalue().count("[red]not markup[/red]") == n_shown > 3

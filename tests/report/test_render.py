@@ -1,7 +1,6 @@
 """The report of `verify` in every format: terminal, CSV, wikitext, HTML."""
 
 import csv as spreadsheet
-import dataclasses
 import html
 import io
 import json
@@ -66,8 +65,6 @@ def on_terminal(found: Report, width: int = 200) -> str:
 
 
 CLAIM = "The mill opened in 1911 & closed <in> 1952."
-
-
 CLOSED = Span(26, 42)
 
 
@@ -76,13 +73,13 @@ def partly() -> Finding:
     (found,) = (f for f in report(CLAIM).findings if f.label is Label.PARTLY_SUPPORTED)
     (part,) = found.missing
     (result,) = found.citations
-    missing = (dataclasses.replace(part, span=CLOSED, words=CLOSED.of(CLAIM)),)
-    results = (dataclasses.replace(result, missing=missing),)
-    return dataclasses.replace(found, citations=results, missing=missing)
+    missing = (replace(part, span=CLOSED, words=CLOSED.of(CLAIM)),)
+    results = (replace(result, missing=missing),)
+    return replace(found, citations=results, missing=missing)
 
 
 def only(finding: Finding) -> Report:
-    return dataclasses.replace(report(CLAIM), findings=(finding,), n_claims=1)
+    return replace(report(CLAIM), findings=(finding,), n_claims=1)
 
 
 def test_every_format_says_how_the_sources_make_the_verdict() -> None:
@@ -154,16 +151,14 @@ def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
 def test_a_part_that_is_denied_is_not_called_missing() -> None:
     (part,) = partly().missing
     assert part.evidence is not None
-    denied = dataclasses.replace(part.evidence, prob_refuted=0.7, prob_neutral=0.1)
-    said = wording.what_is_missing(
-        Label.PARTLY_SUPPORTED, [dataclasses.replace(part, evidence=denied)]
-    )
+    denied = replace(part.evidence, prob_refuted=0.7, prob_neutral=0.1)
+    said = wording.what_is_missing(Label.PARTLY_SUPPORTED, [replace(part, evidence=denied)])
     assert said == "the source seems to contradict “closed <in> 1952”"
 
 
 def test_a_clause_that_only_the_network_misses_is_not_called_absent() -> None:
     (clause,) = partly().missing
-    atom = dataclasses.replace(clause, kind="figure")
+    atom = replace(clause, kind="figure")
     said = [wording.what_is_missing(Label.PARTLY_SUPPORTED, [part]) for part in (clause, atom)]
     assert len({*said}) == 2
 
@@ -174,10 +169,7 @@ def test_a_claim_with_one_source_is_not_split_among_sources() -> None:
 
 
 def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
-    for sample, there in (
-        (report(), True),
-        (dataclasses.replace(report(), flag_precision=()), False),
-    ):
+    for sample, there in ((report(), True), (replace(report(), flag_precision=()), False)):
         written = [
             *(on_terminal(sample, 300), render.to_csv(sample), sample.to_json()),
             *(render.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
@@ -356,7 +348,7 @@ def of(findings: list[Finding]) -> Report:
     """A report of these findings alone."""
     claims = tuple(finding.claim for finding in findings)
     article = Article("Varde", "", claims, n_references=len(claims))
-    return dataclasses.replace(
+    return replace(
         report(BRIDGE),
         findings=tuple(findings),
         n_claims=len(findings),
@@ -372,7 +364,7 @@ def labelled(label: Label) -> Finding:
 
 def test_a_reason_that_all_sources_share_is_said_once() -> None:
     found = labelled(Label.NOT_SUPPORTED)
-    written = page(of([dataclasses.replace(found, citations=found.citations * 3)]))
+    written = page(of([replace(found, citations=found.citations * 3)]))
     assert written.count("<li>each of its sources: the passage does not state “1913”</li>") == 1
     assert written.count("does not state “1913”") == 2  # and of the better source
 
@@ -384,9 +376,9 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
     (part,) = finding.missing
     words = part.span.of(finding.claim.text).strip(" .")
     seen = Witness(WitnessKind.VALUE, "1886", "1889")
-    outcome = dataclasses.replace(result.outcome, unstated=(words,), witnesses=(seen,))
+    outcome = replace(result.outcome, unstated=(words,), witnesses=(seen,))
     told = (Note("not_stated", {"words": (words,)}), seen.note)
-    again = dataclasses.replace(finding, citations=(dataclasses.replace(result, outcome=outcome),))
+    again = replace(finding, citations=(replace(result, outcome=outcome),))
     for written in (page(of([again])), on_terminal(of([again]))):
         assert str(told[0]) not in written
         assert str(told[1]) in written
@@ -433,8 +425,6 @@ def test_on_another_wiki_no_english_template_is_pasted(text: str, url: str) -> N
 
 
 MENU = "Skip to content\nHarbour\nSwing bridge shut for greasing\nCrab pots taken\nSport\nWeather"
-
-
 TEXT = "The mill opened in 1911. It burned in 1952. Nobody was hurt."
 
 

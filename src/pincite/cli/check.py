@@ -15,7 +15,7 @@ from pincite.cli import options
 from pincite.text import pasted
 from pincite.text.dates import iso_date, stated_date
 from pincite.verbs.check.report import CheckReport, Interpretation
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 
 
 @click.command(
@@ -153,11 +153,12 @@ def deliver(
     from rich.console import Console
 
     from pincite.verbs.check import render, terminal
+    from pincite.verbs.check.report import to_csv
 
     writers: dict[str, Callable[[], str]] = {
         "json": report.to_json,
         "html": lambda: render.to_html(report),
-        "csv": lambda: render.to_csv(report),
+        "csv": lambda: to_csv(report),
         "markdown": lambda: render.to_markdown(report, template, translation=translation),
         "yaml": lambda: render.to_yaml(report.to_values()),
         "claimreview": lambda: render.to_claimreview(report),

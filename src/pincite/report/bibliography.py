@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, product
+from itertools import chain, count, product
 from string import ascii_lowercase
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
@@ -22,20 +22,12 @@ from urllib.parse import quote
 from pincite import errors
 from pincite.judgement.retraction import Retraction
 from pincite.retrieval.filters import SEPARATOR
+from pincite.text import identifiers
 from pincite.text.dates import iso_date, stated_date
 from pincite.text.hosts import without_folder
-from pincite.text.identifiers import (
-    ET_AL,
-    NAME_PARTICLES,
-    doi_address,
-    doi_in,
-    doi_of_url,
-    is_group,
-    pmc_of_url,
-    pmid_of_url,
-    split_authors,
-)
 from pincite.types import Document
+
+# ── Names of authors ─────────────────────────────────────────────────────────────────────────────
 
 _COMMA = re.compile(r"\s*,\s*")
 _INITIALS = re.compile(r"(?P<family>\S.*?)\s+(?P<given>[A-Z]{1,4})")  # "van Holm IM"
@@ -43,57 +35,6 @@ _SUFFIX = re.compile(r"(?:Jr|Sr|[IVX]{1,4}|\d(?:st|nd|rd|th|d))\.?", re.IGNORECA
 MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
 MOST_SHOWN = 3  # names before "et al.", as in the BMJ
 MOST_WORDS = 6  # in a person's name; anything longer is a group or a sentence
-
-RETRACTIONS: Mapping[Retraction, str] = {
-    Retraction.YES: "RETRACTED",
-    Retraction.PARTLY: "RETRACTED IN PART",
-    Retraction.CONCERN: "EXPRESSION OF CONCERN",
-    Retraction.CORRECTED: "corrected",
-    Retraction.NO: "",
-    Retraction.UNKNOWN: "",
-}
-MORE_AUTHORS = "The list of authors is longer (et al.)."
-_ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
-_RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
-_PMID = re.compile(r"[1-9]\d{0,8}")
-_PMC = re.compile(r"PMC\d{1,9}")
-# Marks that change the text direction.
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_STOP_WORDS = frozenset("about from into over that their these this those with".split())
-MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
-MIN_WORD = 4  # letters; shorter title words are not used in keys
-
-# BibTeX's macros, which styles translate.
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-# BibTeX's entry type of each CSL type, and its field for the container.
-_BIBTEX = {
-    "article-journal": ("article", "journal"),
-    "chapter": ("incollection", "booktitle"),
-    "webpage": ("misc", "howpublished"),
-    "document": ("misc", "howpublished"),
-    "book": ("book", "series"),
-    "paper-conference": ("inproceedings", "booktitle"),
-    "thesis": ("phdthesis", "school"),
-    "report": ("techreport", "institution"),
-}
-# BibTeX counts escaped braces too, so braces are written as commands.
-_LATEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_"},
-    "{": "{\\textbraceleft}",
-    "}": "{\\textbraceright}",
-    "~": "{\\textasciitilde}",
-    "^": "{\\textasciicircum}",
-    "\\": "{\\textbackslash}",
-    "<": "{\\textless}",
-    ">": "{\\textgreater}",
-}
-_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # with punctuation
-# Kept in a URL; other characters could break BibTeX or a LaTeX command around it.
-_SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
-_RIS = {  # type of each CSL type
-    "article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN",
-    "book": "BOOK", "paper-conference": "CPAPER", "thesis": "THES", "report": "RPRT",
-}  # fmt: skip
 
 CslName: TypeAlias = dict[str, str]  # family, given and suffix; or literal for a name kept whole
 
@@ -109,10 +50,9 @@ def parse_authors(meta: Mapping[str, str]) -> Authors:
     """Parse the authors that the metadata names."""
     stated = meta.get("authors") or meta.get("author") or ""
     groups = frozenset(map(str.strip, meta.get("groups", "").split(";")))
-    names = [
-        {"literal": name} if name in groups else csl_name(name) for name in split_authors(stated)
-    ]
-    return Authors(names, bool(ET_AL.search(stated)))
+    split = identifiers.split_authors(stated)
+    names = [{"literal": name} if name in groups else csl_name(name) for name in split]
+    return Authors(names, bool(identifiers.ET_AL.search(stated)))
 
 
 def short_authors(meta: Mapping[str, str]) -> str:
@@ -141,13 +81,13 @@ def csl_name(text: str) -> CslName:
         return _csl_name(family, " ".join(rest), suffix)
     words = text.split()
     is_latin = all("LATIN" in unicodedata.name(c, "") for c in text if c.isalpha())
-    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or is_group(text):
+    if len(words) == 1 or len(words) > MOST_WORDS or not is_latin or identifiers.is_group(text):
         return {"literal": text}
     if match := _INITIALS.fullmatch(text):
         return _csl_name(match["family"], match["given"])
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     start = len(words) - 1
-    while start > 1 and words[start - 1] in NAME_PARTICLES:
+    while start > 1 and words[start - 1] in identifiers.NAME_PARTICLES:
         start -= 1
     return _csl_name(" ".join(words[start:]), " ".join(words[:start]), suffix)
 
@@ -157,65 +97,10 @@ def _csl_name(family: str, given: str, suffix: str = "") -> CslName:
     return {part: text for part, text in name.items() if text}
 
 
-class Cited(Protocol):
-    """A document that is cited."""
+# ── Dates, pages and identifiers ─────────────────────────────────────────────────────────────────
 
-    @property
-    def document(self) -> Document: ...
-    @property
-    def ref_id(self) -> str: ...
-    @property
-    def retraction(self) -> Retraction: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A source as a CSL-JSON item, plus what other formats put in separate fields."""
-
-    item: dict[str, Any]  # only fields in the schema of CSL 1.0.2
-    note: str = ""  # that it was retracted, and by which notice
-    has_more_authors: bool = False
-
-    def text(self, name: str) -> str:
-        return str(self.item.get(name, ""))
-
-    @property
-    def authors(self) -> Sequence[CslName]:
-        authors: list[CslName] = self.item.get("author", [])
-        return authors
-
-    @property
-    def date(self) -> Sequence[int]:
-        date: list[int] = self.item.get("issued", {"date-parts": [[]]})["date-parts"][0]
-        return date
-
-
-def entries(references: Sequence[Cited]) -> list[Entry]:
-    """Return an entry per reference, in order, each with a unique key."""
-
-    def make(batch: Sequence[Cited]) -> list[Entry]:
-        return [_entry(reference) for reference in batch]
-
-    plain = errors.each(make, references, lambda reference, _: _bare_entry(reference))
-    keys = _unique_keys([entry.item for entry in plain])
-    return [
-        replace(entry, item={"id": key} | entry.item)
-        for entry, key in zip(plain, keys, strict=True)
-    ]
-
-
-def _bare_entry(reference: Cited) -> Entry:
-    """Return the entry of a reference of which a bug prevents more."""
-    name = line(without_folder(str(reference.ref_id)))
-    item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
-    return Entry({field: value for field, value in item.items() if value})
-
-
-def line(text: str) -> str:
-    """Put text on one line, without control and direction characters; joiners stay, for Persian."""
-    spaced = re.sub(r"\s+", " ", text).strip()
-    printable = (c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs"))
-    return "".join(c for c in printable if c not in _DIRECTIONS).strip()
+_ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
+_RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
 
 
 def cited_date(published: str | None, meta: Mapping[str, str]) -> tuple[int, ...]:
@@ -258,6 +143,10 @@ def whole_pages(text: str) -> Pages:
     return Pages(f"{first}-{last}{text[match.end() :]}", first, last)
 
 
+_PMID = re.compile(r"[1-9]\d{0,8}")
+_PMC = re.compile(r"PMC\d{1,9}")
+
+
 class Link(NamedTuple):
     """An identifier and where it leads: "PMID 123", "https://pubmed…"."""
 
@@ -272,13 +161,86 @@ def links(meta: Mapping[str, str]) -> list[Link]:
         known.append(Link(f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
     if pmc := _valid(_PMC, meta.get("pmc", "")):
         known.append(Link(pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
-    if doi := doi_in(line(meta.get("doi", ""))):
-        known.append(Link(f"doi:{doi}", doi_address(doi)))
+    if doi := identifiers.doi_in(line(meta.get("doi", ""))):
+        known.append(Link(f"doi:{doi}", identifiers.doi_address(doi)))
     return known
 
 
 def _valid(pattern: re.Pattern[str], text: str) -> str:
     return text if pattern.fullmatch(text) else ""
+
+
+# ── Entries ──────────────────────────────────────────────────────────────────────────────────────
+
+RETRACTIONS: Mapping[Retraction, str] = {
+    Retraction.YES: "RETRACTED",
+    Retraction.PARTLY: "RETRACTED IN PART",
+    Retraction.CONCERN: "EXPRESSION OF CONCERN",
+    Retraction.CORRECTED: "corrected",
+    Retraction.NO: "",
+    Retraction.UNKNOWN: "",
+}
+MORE_AUTHORS = "The list of authors is longer (et al.)."
+# Marks that change the text direction.
+_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_STOP_WORDS = frozenset("about from into over that their these this those with".split())
+MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
+MIN_WORD = 4  # letters; shorter title words are not used in keys
+
+
+class Cited(Protocol):
+    """A document that is cited."""
+
+    @property
+    def document(self) -> Document: ...
+    @property
+    def ref_id(self) -> str: ...
+    @property
+    def retraction(self) -> Retraction: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A source as a CSL-JSON item, plus what other formats put in separate fields."""
+
+    item: dict[str, Any]  # only fields in the schema of CSL 1.0.2
+    note: str = ""  # that it was retracted, and by which notice
+    has_more_authors: bool = False
+
+    def text(self, name: str) -> str:
+        return str(self.item.get(name, ""))
+
+    @property
+    def authors(self) -> Sequence[CslName]:
+        return list(self.item.get("author", ()))
+
+    @property
+    def date(self) -> Sequence[int]:
+        return list(self.item.get("issued", {"date-parts": [[]]})["date-parts"][0])
+
+
+def entries(references: Sequence[Cited]) -> list[Entry]:
+    """Return an entry per reference, in order, each with a unique key."""
+    made = errors.each(
+        lambda batch: list(map(_entry, batch)), references, lambda one, _: _bare_entry(one)
+    )
+    keys = _unique_keys([entry.item for entry in made])
+    pairs = zip(made, keys, strict=True)
+    return [replace(entry, item={"id": key} | entry.item) for entry, key in pairs]
+
+
+def _bare_entry(reference: Cited) -> Entry:
+    """Return the entry of a reference of which a bug prevents more."""
+    name = line(without_folder(str(reference.ref_id)))
+    item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
+    return Entry({field: value for field, value in item.items() if value})
+
+
+def line(text: str) -> str:
+    """Put text on one line, without control and direction characters; joiners stay, for Persian."""
+    spaced = re.sub(r"\s+", " ", text).strip()
+    printable = (c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs"))
+    return "".join(c for c in printable if c not in _DIRECTIONS).strip()
 
 
 def _entry(reference: Cited) -> Entry:
@@ -303,9 +265,9 @@ def _entry(reference: Cited) -> Entry:
         "publisher": meta.get("publisher"),
         "ISSN": meta.get("issn"),
         "ISBN": meta.get("isbn", "").split(SEPARATOR)[0],
-        "DOI": doi_in(meta.get("doi", "")) or doi_of_url(document.url),
-        "PMID": _valid(_PMID, meta.get("pmid", "")) or pmid_of_url(document.url),
-        "PMCID": _valid(_PMC, meta.get("pmc", "")) or pmc_of_url(document.url),
+        "DOI": identifiers.doi_in(meta.get("doi", "")) or identifiers.doi_of_url(document.url),
+        "PMID": _valid(_PMID, meta.get("pmid", "")) or identifiers.pmid_of_url(document.url),
+        "PMCID": _valid(_PMC, meta.get("pmc", "")) or identifiers.pmc_of_url(document.url),
         "URL": line(document.url) if is_web else "",
         "language": document.language,
         "genre": meta.get("publication_type"),
@@ -333,9 +295,10 @@ def _unique_keys(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     occurrences = Counter(base.lower() for base in bases)
     used: set[str] = set()
     for base in bases:
-        candidates = (f"{base}{letters}" for letters in _letters())
-        is_unique = occurrences[base.lower()] == 1 and base.lower() not in used
-        key = base if is_unique else next(key for key in candidates if key.lower() not in used)
+        ends = (end for n in count(1) for end in product(ascii_lowercase, repeat=n))
+        lettered = (f"{base}{''.join(end)}" for end in ends)  # a to z, then aa, ab, …
+        candidates = chain([base] if occurrences[base.lower()] == 1 else [], lettered)
+        key = next(key for key in candidates if key.lower() not in used)
         used.add(key.lower())
         yield key
 
@@ -356,10 +319,7 @@ def _ascii(word: str) -> str:
     return "".join(c for c in plain if c.isascii() and c.isalpha())
 
 
-def _letters() -> Iterator[str]:
-    """Yield a to z, then aa, ab, …."""
-    for length in count(1):
-        yield from map("".join, product(ascii_lowercase, repeat=length))
+# ── CSL-JSON ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def to_csl(references: Sequence[Cited]) -> str:
@@ -369,6 +329,37 @@ def to_csl(references: Sequence[Cited]) -> str:
 
 def csl_json(items: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps(items, ensure_ascii=False, indent=1) + "\n"
+
+
+# ── BibTeX ───────────────────────────────────────────────────────────────────────────────────────
+
+# BibTeX's macros, which styles translate.
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+# BibTeX's entry type of each CSL type, and its field for the container.
+_BIBTEX = {
+    "article-journal": ("article", "journal"),
+    "chapter": ("incollection", "booktitle"),
+    "webpage": ("misc", "howpublished"),
+    "document": ("misc", "howpublished"),
+    "book": ("book", "series"),
+    "paper-conference": ("inproceedings", "booktitle"),
+    "thesis": ("phdthesis", "school"),
+    "report": ("techreport", "institution"),
+}
+# BibTeX counts escaped braces too, so braces are written as commands.
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+    "{": "{\\textbraceleft}",
+    "}": "{\\textbraceright}",
+    "~": "{\\textasciitilde}",
+    "^": "{\\textasciicircum}",
+    "\\": "{\\textbackslash}",
+    "<": "{\\textless}",
+    ">": "{\\textgreater}",
+}
+_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # with punctuation
+# Kept in a URL; other characters could break BibTeX or a LaTeX command around it.
+_SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
 def to_bibtex(references: Sequence[Cited]) -> str:
@@ -433,14 +424,20 @@ def protected(title: str) -> str:
 def _bibtex_name(name: CslName) -> str:
     if not name.get("given"):
         return f"{{{latex(name.get('literal') or name['family'])}}}"
-    parts = (name.get(part, "") for part in ("family", "suffix", "given"))
-    return ", ".join(_bibtex_part(part) for part in parts if part)
+    written = []
+    for part in filter(None, (name.get(part) for part in ("family", "suffix", "given"))):
+        # BibTeX would read "and" and commas as separators.
+        is_split = re.search(r"\band\b|,", part, re.IGNORECASE)
+        written.append(f"{{{latex(part)}}}" if is_split else latex(part))
+    return ", ".join(written)
 
 
-def _bibtex_part(part: str) -> str:
-    """Brace a part of a name with "and", which BibTeX would read as a separator."""
-    has_and = re.search(r"\band\b", part, re.IGNORECASE)
-    return f"{{{latex(part)}}}" if has_and or "," in part else latex(part)
+# ── RIS ──────────────────────────────────────────────────────────────────────────────────────────
+
+_RIS = {  # type of each CSL type
+    "article-journal": "JOUR", "chapter": "CHAP", "webpage": "ELEC", "document": "GEN",
+    "book": "BOOK", "paper-conference": "CPAPER", "thesis": "THES", "report": "RPRT",
+}  # fmt: skip
 
 
 def to_ris(references: Sequence[Cited]) -> str:
@@ -485,8 +482,7 @@ def _date(entry: Entry) -> str:
     if not entry.date:
         return ""
     year, *others = entry.date
-    month, day, *_ = (*(f"{part:02}" for part in others), "", "")
-    return f"{year:04}/{month}/{day}/"
+    return "/".join([f"{year:04}", *(f"{part:02}" for part in others), "", "", ""][:4])
 
 
 def _inverted(name: CslName) -> str:

@@ -28,10 +28,10 @@ class Look(NamedTuple):
     style: str  # on a terminal
 
 
-_WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
-REASONS = {Reason(name): words for name, words in _WORDS["reasons"].items()}
-BARS = {Bar(name): words for name, words in _WORDS["bars"].items()}
-WORKS = {WorkStatus(name): Look(**look) for name, look in _WORDS["works"].items()}
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+REASONS = {Reason(name): words for name, words in WORDS["reasons"].items()}
+BARS = {Bar(name): words for name, words in WORDS["bars"].items()}
+WORKS = {WorkStatus(name): Look(**look) for name, look in WORDS["works"].items()}
 
 
 def n_of(number: int, noun: str) -> str:

@@ -10,14 +10,7 @@ from functools import cache
 from gettext import NullTranslations
 from pathlib import Path
 
-from jinja2 import (
-    Environment,
-    FileSystemLoader,
-    StrictUndefined,
-    Template,
-    TemplateError,
-    Undefined,
-)
+import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
@@ -33,13 +26,13 @@ _MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
 
 
 @cache
-def page(name: str) -> Template:
+def page(name: str) -> jinja2.Template:
     return environment().get_template(name)
 
 
 def environment(
     folders: Sequence[Path] = (), texts: NullTranslations | None = None, language: str = "en"
-) -> Environment:
+) -> jinja2.Environment:
     """Make an environment for HTML: every value is escaped, and a missing one is an error.
 
     `folders` hold templates in addition to those of this package. `texts` translates them into
@@ -58,10 +51,10 @@ def environment(
         several = [one_or_more] if isinstance(one_or_more, Note) else one_or_more
         return Markup("; ").join(map(in_words, several))
 
-    made = Environment(
-        loader=FileSystemLoader([*folders, FOLDER]),
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, FOLDER]),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
@@ -92,11 +85,11 @@ def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "ch
     template = parsed(place)
     try:
         return template.render(values)
-    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise ConfigError(f"{place} cannot be filled in: {error}") from error
 
 
-def parsed(place: Path) -> Template:
+def parsed(place: Path) -> jinja2.Template:
     """Load a Markdown template.
 
     In a .j2 file, such as ours, a line with only a tag produces no output line. In any other file
@@ -107,7 +100,7 @@ def parsed(place: Path) -> Template:
     """
     trimmed = place.suffix == ".j2"
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         finalize=_plain,
         autoescape=False,  # this is Markdown: `_plain` escapes every value for it
         trim_blocks=trimmed,
@@ -115,7 +108,7 @@ def parsed(place: Path) -> Template:
     )
     try:
         return environment.from_string(source(place))
-    except (TemplateError, RecursionError) as error:
+    except (jinja2.TemplateError, RecursionError) as error:
         raise ConfigError(f"{place} cannot be filled in: {error}") from error
 
 
@@ -129,6 +122,6 @@ def source(place: Path) -> str:
 
 def _plain(value: object) -> object:
     """Escape a value for Markdown: a page's text must not become a heading, a link or HTML."""
-    if value is None or isinstance(value, int | float | Undefined):
+    if value is None or isinstance(value, int | float | jinja2.Undefined):
         return value
     return _MARKDOWN_SIGNS.sub(r"\\\1", one_line(str(value)))

@@ -16,7 +16,7 @@ from pincite.settings import Settings
 from pincite.types import StatementType
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 from pincite_server import verifying
 from pincite_server.job_output import Done, Emit, report_fetching, report_item
 from pincite_server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest

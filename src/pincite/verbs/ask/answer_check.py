@@ -153,16 +153,9 @@ def copied_sentence(
     """Build a sentence copied from `span` of its reference; `score` is the log-odds it answers."""
     document = reference.document
     near = around(document, span)
-    passage = Passage(
-        document.doc_id,
-        document.url,
-        document.title,
-        near.of(document.text),
-        near,
-        about(document.title, document.published, document.meta),
-    )
-    quote = Span(span.start - near.start, span.end - near.start)
-    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote)
+    text, head = near.of(document.text), about(document.title, document.published, document.meta)
+    passage = Passage(document.doc_id, document.url, document.title, text, near, head)
+    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, span.moved(-near.start))
     number = reference.number
     verdict = ReferenceVerdict(Support.VERBATIM, evidence, written=str(number), number=number)
     return Checked(sentence, (verdict,), standing, notes_coded=_notes(reference))
@@ -245,9 +238,8 @@ class Repairer:
         def read(reply: Completion) -> str | None:
             line = " ".join(reply.text.split())
             # A mark invented by the model would name a paper that was never read.
-            text = citation_marks.without_marks(
-                line, Span(0, len(line)), citation_marks.marks(line)
-            )
+            marks = citation_marks.marks(line)
+            text = citation_marks.without_marks(line, Span(0, len(line)), marks)
             return text if reply.complete and 0 < len(text) < 1000 else None
 
         prompt = Prompt(user, system, REPLY_TOKENS)

@@ -23,10 +23,9 @@ from pincite.text import words as wording
 from pincite.text.passages import passages
 from pincite.types import Document, Hit, Passage, Span
 from pincite.verbs.ask import extract
-from pincite.verbs.ask.ages import fits
+from pincite.verbs.ask.abstracts import WHOLE, fits
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied_sentence
 from pincite.verbs.ask.extract import Extractor
-from pincite.verbs.ask.parts import WHOLE
 from pincite.verbs.ask.questions import parts_of
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import ModelWriter
@@ -73,45 +72,48 @@ class AskPipeline:
         self, question: str, on_sentence: OnSentence | None, on_draft: OnDraft | None
     ) -> Answer:
         has_words = re.search(r"\w", question)
-        documents, retracted = self.finder.find(question) if has_words else ([], [])
-        references = numbered(documents)
-        best = max((each.relevance for each in documents), default=None)
-        absent = errors.attempted(lambda: extract.absent_terms(question, references), lambda _: [])
-        silent = replace(
-            self._empty(question),
-            searched=replace(
-                self.searched,
-                found=tuple(r.ref_id for r in references),
-                best=best,
-                absent=tuple(absent) if references else (),
-            ),
-            abstained_coded=(Note("nothing_answers"),),
-            references=tuple(listed(question, references, ())),
-            left_out=tuple(
-                replace(each, number=0, document=replace(each.document, text=""), passages=())
-                for each in numbered(retracted)
-                if each.relevance >= self.least_relevance and extract.on_topic(question, each)
-            ),
-        )
-        if best is None or best < self.least_relevance:
-            code = "nothing_filtered" if self.searched.filters else "nothing_found"
-            if silent.left_out:
-                code = "all_retracted"
-            elif best is not None:
-                code = "nothing_relevant"
-            silent = replace(silent, abstained_coded=(Note(code),))
-            is_near = best is not None and best >= self.least_relevance - NEARBY
-            if not is_near or not isinstance(self.writer, Extractor):
-                return silent
-        elif extract.is_uncovered(question, absent):
-            missing = Note("nothing_mentions", {"words": tuple(absent)})
-            silent = replace(silent, abstained_coded=(missing,))
+        references, retracted = self.finder.find(question) if has_words else ([], [])
+        silent = self._silent(question, references, retracted)
+        best = silent.searched.best
         if isinstance(self.writer, Extractor):
-            return self._extract(self.writer, silent, references, on_sentence)
+            is_near = best is not None and best >= self.least_relevance - NEARBY
+            return (
+                self._extract(self.writer, silent, references, on_sentence) if is_near else silent
+            )
+        if best is None or best < self.least_relevance:
+            return silent
         answer = self._write(self.writer, silent, references, on_sentence, on_draft)
         if not answer.text.strip() and not answer.failure:
             return silent
         return self.check(answer, references)
+
+    def _silent(
+        self, question: str, references: Sequence[Reference], retracted: Sequence[Reference]
+    ) -> Answer:
+        """Return the answer without sentences, and why there are none if none are found."""
+        best = max((each.relevance for each in references), default=None)
+        absent = errors.attempted(lambda: extract.absent_terms(question, references), lambda _: [])
+        left_out = tuple(
+            replace(each, number=0, document=replace(each.document, text=""), passages=())
+            for each in retracted
+            if each.relevance >= self.least_relevance and extract.on_topic(question, each)
+        )
+        why = Note("nothing_answers")
+        if best is None or best < self.least_relevance:
+            code = "nothing_filtered" if self.searched.filters else "nothing_found"
+            why = Note("nothing_relevant" if best is not None else code)
+            why = Note("all_retracted") if left_out else why
+        elif extract.is_uncovered(question, absent):
+            why = Note("nothing_mentions", {"words": tuple(absent)})
+        found = tuple(each.ref_id for each in references)
+        lacks = tuple(absent) if found else ()
+        return replace(
+            self._empty(question),
+            searched=replace(self.searched, found=found, best=best, absent=lacks),
+            abstained_coded=(why,),
+            references=tuple(listed(question, references, ())),
+            left_out=left_out,
+        )
 
     def _extract(
         self,
@@ -123,14 +125,14 @@ class AskPipeline:
         """Quote the sentences that answer the question; returns `silent` if there are none."""
         asked = parts_of(silent.question)
         of_parts, failures = writer.quotes(asked, references)
-        unanswered = [
+        unanswered = tuple(
             part
             for part, found in zip(asked, of_parts, strict=True)
             if all(each.is_nearest for each in found)
-        ]
-        quotes = [each for found in of_parts for each in found]
-        by_span = {(q.source, q.span): q for q in quotes}
-        by_span |= {(q.source, q.span): q for q in quotes if not q.is_nearest}
+        )
+        found = [each for of_part in of_parts for each in of_part]
+        by_span = {(q.source, q.span): q for q in found}
+        by_span |= {(q.source, q.span): q for q in found if not q.is_nearest}
         quotes = list(by_span.values())
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
@@ -154,16 +156,16 @@ class AskPipeline:
         if on_sentence:
             for each in checked:
                 on_sentence(each)
-        named = ordered[: len(set(cited))]
-        uncovered = extract.is_uncovered(silent.question, absent := silent.searched.absent)
-        why = silent.abstained_coded if uncovered else (Note("only_nearest"),)
+        named, absent = ordered[: len(set(cited))], silent.searched.absent
+        is_uncovered = extract.is_uncovered(silent.question, absent)
+        why = silent.abstained_coded if is_uncovered else (Note("only_nearest"),)
         if min(extract.lacking(silent.question, each) for each in named) > extract.MUCH_ABSENT:
             absent = tuple(extract.absent_terms(silent.question, named))
         return replace(
             silent,
             searched=replace(silent.searched, absent=absent),
             abstained_coded=why if len(unanswered) == len(asked) else (),
-            unanswered=tuple(unanswered) if len(unanswered) < len(asked) else (),
+            unanswered=unanswered if len(unanswered) < len(asked) else (),
             text=text,
             sentences=tuple(checked),
             references=tuple(ordered),
@@ -240,11 +242,8 @@ def listed(question: str, references: Sequence[Reference], cited: Sequence[int])
     return renumbered(kept, cited)[0]
 
 
-def numbered(documents: Sequence["FoundDocument"]) -> list[Reference]:
-    return [
-        Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
-        for number, each in enumerate(documents, 1)
-    ]
+def numbered(references: Sequence[Reference]) -> list[Reference]:
+    return [replace(each, number=number) for number, each in enumerate(references, 1)]
 
 
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
@@ -275,15 +274,6 @@ def ref_id(document: Document) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDocument:
-    """A document with its best passages first: the hits and, for a long one, the nearest."""
-
-    document: Document
-    passages: tuple[Passage, ...]
-    relevance: float  # log-odds that its best passage bears on the question; else the fused score
-
-
-@dataclass(frozen=True, slots=True)
 class LiteratureFinder:
     """Finds documents for a question by words and meaning, exact matches first.
 
@@ -298,7 +288,7 @@ class LiteratureFinder:
     exact_first: bool = True
     include_retracted: bool = False
 
-    def find(self, question: str) -> tuple[list[FoundDocument], list[FoundDocument]]:
+    def find(self, question: str) -> tuple[list[Reference], list[Reference]]:
         """Return the documents, best first, and the retracted ones that were left out."""
         (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
@@ -306,7 +296,7 @@ class LiteratureFinder:
         of_url: dict[str, list[Hit]] = {}
         for hit in hits:
             of_url.setdefault(hit.passage.url, []).append(hit)
-        sound, retracted = list[FoundDocument](), list[FoundDocument]()
+        sound, retracted = list[Reference](), list[Reference]()
         urls = list(of_url)
         # In batches: hundreds of documents may be found, and few are needed.
         for start in range(0, len(urls), self.limit):
@@ -315,36 +305,34 @@ class LiteratureFinder:
                 if document is None or len(sound) == self.limit:
                     continue
                 of_one = tuple(hit.passage for hit in of_url[url])
-                candidate = FoundDocument(document, of_one, max(hit.score for hit in of_url[url]))
+                best = max(hit.score for hit in of_url[url])
+                candidate = Reference(0, ref_id(document), document, best, of_one)
                 is_retracted = retraction_of(document) is Retraction.YES
                 left_out = is_retracted and not self.include_retracted
                 (retracted if left_out else sound).append(candidate)
             if len(sound) == self.limit:
                 break
-        return self._with_passages(question, sound), retracted
+        return numbered(self._with_passages(question, sound)), numbered(retracted)
 
-    def _with_passages(
-        self, question: str, documents: Sequence[FoundDocument]
-    ) -> list[FoundDocument]:
+    def _with_passages(self, question: str, found: Sequence[Reference]) -> list[Reference]:
         def by_words(document: Document) -> list[Passage]:
             ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
             return ranked[:RANKED]
 
-        long = [each.document for each in documents if len(each.document.text) > WHOLE]
+        long = [each.document for each in found if len(each.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
             document.url: near or errors.attempted(partial(by_words, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
-
-        def merged(each: FoundDocument) -> FoundDocument:
+        result = list[Reference]()
+        for each in found:
             by_span: dict[Span, Passage] = {}
             for passage in (*each.passages, *more.get(each.document.url, ())):
                 by_span.setdefault(passage.span, passage)
-            return replace(each, passages=tuple(by_span.values()))
-
-        return list(map(merged, documents))
+            result.append(replace(each, passages=tuple(by_span.values())))
+        return result
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:

@@ -132,6 +132,9 @@ _SPECIES = re.compile(r"\b([A-Z])[a-z]+ ([a-z]{3,})")  # which a paper shortens 
 MEANINGS = patterns(__file__, "meanings", re.IGNORECASE)
 _FORMS = "women:woman men:man mice:mouse feet:foot teeth:tooth people:person lives:life geese:goose"
 _IRREGULAR = dict(pair.split(":") for pair in _FORMS.split())
+# "oedema" and "edema", "tumours" and "tumors", "randomised" and "randomized": roughly.
+_AMERICAN = {"ae": "e", "oe": "e", "our": "or", "is": "iz"}
+_BRITISH = re.compile(r"[ao]e|our(?!s?e)|(?<=..)is(?=e[ds]?\Z|ing\Z|ation)")
 _SHARED = 3  # minimum number of letters shared by two forms of a word
 _SHORTEST_ACRONYM = 3
 
@@ -166,20 +169,7 @@ def unanswered_terms(question: str, source: str) -> list[str]:
 
 def _base(written: str) -> str:
     word = written.lower().replace("’", "'").removesuffix("'s")
-    return _IRREGULAR.get(word, american(word))
-
-
-def american(word: str) -> str:
-    """Spell a word in lower case as in American English, roughly: for comparisons only.
-
-    >>> [american(word) for word in ("oedema", "haemorrhage", "tumours", "randomised")]
-    ['edema', 'hemorrhage', 'tumors', 'randomized']
-    """
-    return _BRITISH.sub(lambda match: _AMERICAN[match[0]], word)
-
-
-_AMERICAN = {"ae": "e", "oe": "e", "our": "or", "is": "iz"}
-_BRITISH = re.compile(r"[ao]e|our(?!s?e)|(?<=..)is(?=e[ds]?\Z|ing\Z|ation)")
+    return _IRREGULAR.get(word) or _BRITISH.sub(lambda match: _AMERICAN[match[0]], word)
 
 
 def _are_forms(one: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from pincite.report import bibliography, cells, templates
 from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.parts import WHOLE
+from pincite.verbs.ask.abstracts import WHOLE
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, render_parts
 
 CONFIRMED = (Standing.SUPPORTED, Standing.VERBATIM)

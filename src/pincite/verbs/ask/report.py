@@ -202,8 +202,7 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
         return render(bare)
 
     return errors.attempted(
-        lambda: render(answer),
-        lambda why: errors.attempted(lambda: without_culprits(why), nothing),
+        lambda: render(answer), lambda why: errors.attempted(lambda: without_culprits(why), nothing)
     )
 
 

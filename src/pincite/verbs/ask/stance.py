@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pincite.text import patterns
 from pincite.types import Document
-from pincite.verbs.ask.parts import WHOLE
+from pincite.verbs.ask.abstracts import WHOLE
 from pincite.verbs.ask.questions import MEANINGS, unanswered_terms, wanted
 
 _P = patterns(__file__, "stance", re.IGNORECASE)

@@ -44,7 +44,7 @@ def _overview(answers: Sequence[Answer]) -> Table:
         )
         if cautions := ask_wording.cautions(answer):
             found.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
-        text = cells.shortened(answer.question, QUESTION_WIDTH)
+        text = Text(cells.shortened(answer.question, QUESTION_WIDTH))
         nothing = Text("– failed" if answer.failure else f"○ {ask_wording.NO_ANSWER}", "yellow")
         table.add_row(Text(str(number), "dim"), text, found or nothing)
     return table
@@ -95,7 +95,7 @@ def _row(number: str, *parts: RenderableType) -> RenderableType:
     row = Table.grid(padding=(0, 1))
     row.add_column(justify="right", min_width=3, style="dim", no_wrap=True)
     row.add_column()
-    row.add_row(number, Group(*parts))
+    row.add_row(Text(number), Group(*parts))
     return row
 
 

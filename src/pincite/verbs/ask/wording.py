@@ -10,39 +10,16 @@ from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.judgement.retraction import Retraction, is_retracted_title
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report import bibliography
-from pincite.report.cells import Look, called, n_of, one_line
+from pincite.report.cells import WORDS, Look, called, n_of, one_line
 from pincite.retrieval.filters import SEPARATOR
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask.report import EXTRACT, Answer, Checked, Reference
 
-LOOKS = {  # those that need attention first
-    Standing.FABRICATED: Look("⊘", "reference does not exist", "refuted", "bold red"),
-    Standing.CONTRADICTED: Look("✗", "contradicted", "refuted", "red"),
-    Standing.MIXED: Look(
-        "◐",
-        "mixed: one reference supports it, another contradicts it",
-        "partly_supported",
-        "dark_orange",
-    ),
-    Standing.PARTLY_SUPPORTED: Look("◑", "partly supported", "partly_supported", "dark_orange"),
-    Standing.NO_EVIDENCE: Look("○", "no evidence in its references", "unchecked", "yellow"),
-    Standing.NOT_CHECKED: Look("–", "not checked", "plain", "yellow"),
-    Standing.UNCITED: Look("·", "no reference", "plain", "dim"),
-    Standing.SUPPORTED: Look("✓", "supported", "supported", "green"),
-    Standing.NEAREST: Look("≈", "nearest sentence, not confirmed", "unchecked", "yellow"),
-    Standing.VERBATIM: Look("❝", "verbatim", "suggested", "cyan"),
-}
-VERDICTS = {
-    Support.SUPPORTS: "supports it",
-    Support.PARTLY: "supports part of it",
-    Support.VERBATIM: "contains this exact sentence",
-    Support.CONTRADICTS: "contradicts it",
-    Support.NO_EVIDENCE: "says neither",
-    Support.NO_SUCH_REFERENCE: "no such reference was found for this question",
-    Support.NOT_CHECKED: "not checked",
-}
+_WORDS = WORDS["ask"]
+LOOKS = {Standing(name): Look(**look) for name, look in _WORDS["looks"].items()}
+VERDICTS = {Support(name): words for name, words in _WORDS["verdicts"].items()}
 NO_ANSWER = "No confirmed answer in this corpus"
 INHERITED = "has no reference of its own: checked against those of a neighbouring sentence"
 ADVICE = (

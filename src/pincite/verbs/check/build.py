@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -35,7 +35,7 @@ from pincite.verbs.check.model_judge import FEW_REPETITIONS, ModelJudge
 from pincite.verbs.check.pipeline import CheckPipeline, PassageFinder, SearchedWeb, WindowFinder
 from pincite.verbs.check.readings import ModelInterpreter
 from pincite.verbs.check.report import Check, CheckReport, Interpretation
-from pincite.verbs.check.speakers import UNKNOWN, Occasion
+from pincite.verbs.check.spoken import UNKNOWN, Occasion
 
 if TYPE_CHECKING:
     from pincite.web.sources import FetchStep
@@ -43,34 +43,31 @@ if TYPE_CHECKING:
 VERSION = 2
 
 
-class TraceWriter(AbstractContextManager["TraceWriter"]):
-    """Appends whole events to a file; thread-safe."""
+@contextmanager
+def trace_to(path: Path) -> Iterator[Record]:
+    """Yield a thread-safe function that appends whole events to a file.
 
-    def __init__(self, path: Path) -> None:
-        """Open the file for appending, dropping a partial last line left by a kill.
+    A partial last line, left by a kill, is dropped.
 
-        Raises:
-            ConfigError: it cannot be written.
-        """
-        self._lock = threading.Lock()
-        with usable(path, "written", ConfigError):
-            if durable.is_special(path):
-                raise ConfigError(
-                    f"{path} is no regular file; expected one that can be read again."
-                )
-            if path.exists() and (content := codec.content_of(path)) and content[-1:] != b"\n":
-                with path.open("r+b") as file:
-                    file.truncate(content.rfind(b"\n") + 1)
-            self._file = path.open("a", encoding="utf-8", errors="replace")
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    with usable(path, "written", ConfigError):
+        if durable.is_special(path):
+            raise ConfigError(f"{path} is no regular file; expected one that can be read again.")
+        if path.exists() and (content := codec.content_of(path)) and content[-1:] != b"\n":
+            with path.open("r+b") as partial:
+                partial.truncate(content.rfind(b"\n") + 1)
+        file = path.open("a", encoding="utf-8", errors="replace")
+    lock = threading.Lock()
 
-    def record(self, event: Mapping[str, Any]) -> None:
-        line = json.dumps(event, ensure_ascii=True) + "\n"
-        with self._lock:
-            self._file.write(line)
-            self._file.flush()
+    def record(event: Mapping[str, Any]) -> None:
+        with lock:
+            file.write(json.dumps(event, ensure_ascii=True) + "\n")
+            file.flush()
 
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
+    with file:
+        yield record
 
 
 def read_replies(path: Path) -> dict[str, Completion]:
@@ -138,10 +135,9 @@ class CheckRun:
         """
         checks: list[Check] = []
         try:
-            n = 1 if len(occasions) > 1 else len(statements)
-            for statement, occasion in zip(
-                statements, [*(occasions or [UNKNOWN])] * n, strict=True
-            ):
+            said = [*occasions] or [UNKNOWN]
+            said *= 1 if len(said) > 1 else len(statements)
+            for statement, occasion in zip(statements, said, strict=True):
                 on_progress("checking statements", len(checks), len(statements))
                 readings = interpretation(statement, occasion) if interpretation else None
                 checks.append(self.pipeline.check(statement, readings, occasion))
@@ -150,17 +146,13 @@ class CheckRun:
         except KeyboardInterrupt:
             pass  # report what was done so far
         usage = sum((calls.usage for calls in self.calls), Usage())
+        of_statements = self._of_statements(checks)
         of_search = as_written(*self.search.warnings) if self.search else ()
         return CheckReport(
             checks=tuple(checks),
             n_statements=len(statements),
             usage=replace(usage, seconds=round(time.monotonic() - self.started, 1)),
-            warnings_coded=(
-                *self.warnings,
-                *of_search,
-                *notes_of(self.calls),
-                *self._of_statements(checks),
-            ),
+            warnings_coded=(*self.warnings, *of_search, *notes_of(self.calls), *of_statements),
             settings=public_settings(self.settings),
             versions=self.versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -213,8 +205,7 @@ def checking(
     chosen = settings.check
     with ExitStack() as stack:
         known = read_replies(trace) if trace and trace.is_file() else {}
-        writer = stack.enter_context(TraceWriter(trace)) if trace else None
-        record: Record = writer.record if writer else lambda event: None
+        record: Record = stack.enter_context(trace_to(trace)) if trace else lambda event: None
         stored = stack.enter_context(open_corpora(settings, corpus)) if corpus else None
         calls = second = None
         if chosen.asks_a_model:

@@ -1,11 +1,11 @@
 """How far a passage confirms a reading, by a local verifier.
 
-What the verifier says of a passage counts only if one of its sentences, or two neighbours, confirm
-the reading alone. Where a document says nothing so, its sentences are read alone.
+A passage confirms a reading only if one of its sentences, or two neighbours, do so alone. Where
+nothing in a document is for or against a reading, its sentences are read alone.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
@@ -24,40 +24,33 @@ from pincite.types import (
     Failed,
     Passage,
     Span,
+    Stance,
     Witness,
     WitnessKind,
     sigmoid,
 )
-from pincite.verbs.check.quotes import (
-    SHORTEST_QUOTE,
-    candidate_sentences,
-    lacks_a_finding,
-    may_confirm,
-    near_spans,
-    neighbours,
-)
+from pincite.verbs.check import quotes
 from pincite.verbs.check.report import Reading
 
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
-# Probability of support from which a passage confirms a reading; chosen on the open half of
-# tests/cases/gate. `decide.THRESHOLD` is enough if an examined model agrees
-# (research/check-and-ask.md).
-CONFIRMED_FROM = 0.5
-# A document missing more than this share of the reading's words is about something else: its
-# refutations do not count ("the mill closed" refutes nothing about a bridge). A sentence missing
-# more than it, title included, must confirm CLEARLY.
+# The thresholds below were chosen on the open half of tests/cases/gate (research/check-and-ask.md).
+CONFIRMED_FROM = 0.5  # support of a passage; `decide.THRESHOLD` if an examined model agrees
+# Share of a reading's words that a document on the same topic may lack ("the mill closed" refutes
+# nothing about a bridge). A sentence that lacks more, title included, must confirm `CLEARLY`.
 ELSEWHERE = 0.6
-# By how much a lone sentence's support must exceed its refutation. Below CLEARLY, the
-# passage's degree is capped at STRONG (research/check-and-ask.md).
-LEAST_MARGIN, CLEARLY = 0.0, 0.2
-# The same for what confirms weakly: a sentence of a passage of less than CONFIRMED_FROM, and two
-# neighbours of TOGETHER_FROM or more, unless a SURE one's lack at most UNSTATED of the words.
-PROBABLY, TOGETHER, TOGETHER_FROM = 0.05, 0.1, 0.4
-SURE, UNSTATED = 0.6, 0.35
-# By how much the refutation of a lone sentence that says the opposite must exceed its support.
-OPPOSED_FROM = 0.2
+# Margins: by how much the support of sentences read alone exceeds their refutation.
+LEAST_MARGIN = 0.0  # of what confirms at all
+CLEARLY = 0.2  # below it, a sentence confirms at most strongly
+PROBABLY = 0.05  # of a sentence whose passage has less than `CONFIRMED_FROM`
+TOGETHER = 0.1  # of two neighbours, unless their passage is `SURE` and they leave little unstated
+OPPOSED_FROM = 0.2  # of a sentence that says the opposite, as a negative margin
+TOGETHER_FROM = 0.4  # support of a passage in which two neighbours may confirm
+SURE = 0.6  # support of such a passage
+UNSTATED = 0.35  # share of the reading's words that its two neighbours may lack
 
+_SILENT = Stance(0.0, 0.0)
 _Pair: TypeAlias = tuple[Reading, Passage]
+_SpansOf: TypeAlias = Callable[[str, Passage], list[Span]]  # of a reading's text and a passage
 
 
 class _Document(NamedTuple):
@@ -69,10 +62,11 @@ class _Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Excerpt:
-    """One or two sentences of a pair's passage, which are judged without the others."""
+    """One or two sentences of a passage, which are judged without the others."""
 
-    n: int  # of the pair
-    span: Span
+    n: int  # of the pair of reading and passage
+    span: Span  # in the passage
+    pair: tuple[Claim, Passage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,29 +107,24 @@ class VerifierJudge:
         """Let no confirmation count without a sentence, or two neighbours, that confirm alone."""
         result = list(evidence)
         confirming = [n for n, judged in enumerate(evidence) if _confirms(judged)]
-        for n, margins in self._read_alone(pairs, confirming, candidate_sentences).items():
+        for n, margins in self._read_alone(pairs, confirming, quotes.candidate_sentences).items():
             result[n] = confirm_by_sentence(pairs[n][0].text, evidence[n], margins)
         undecided = [
             n
             for n in confirming
             if evidence[n].prob_supported >= TOGETHER_FROM and not _confirms(result[n])
         ]
-        for n, margins in self._read_alone(pairs, undecided, neighbours).items():
+        for n, margins in self._read_alone(pairs, undecided, quotes.neighbours).items():
             result[n] = confirm_by_neighbours(pairs[n][0].text, evidence[n], margins)
         return result
 
     def _read_alone(
-        self,
-        pairs: Sequence[_Pair],
-        places: Sequence[int],
-        spans_of: Callable[[str, Passage], list[Span]],
+        self, pairs: Sequence[_Pair], places: Sequence[int], spans_of: _SpansOf
     ) -> dict[int, dict[Span, float]]:
-        """Return, for some of the pairs, by how much each excerpt supports its reading."""
-        excerpts = [
-            _Excerpt(n, span) for n in places for span in spans_of(pairs[n][0].text, pairs[n][1])
-        ]
+        """Return the margin of each excerpt of some of the pairs."""
         margins: dict[int, dict[Span, float]] = {n: {} for n in places}
-        read = self._margins([_alone(pairs, excerpt) for excerpt in excerpts])
+        excerpts = _excerpts(pairs, places, spans_of)
+        read = self._margins([excerpt.pair for excerpt in excerpts])
         for excerpt, margin in zip(excerpts, read, strict=True):
             margins[excerpt.n][excerpt.span] = margin
         return margins
@@ -148,35 +137,32 @@ class VerifierJudge:
         What they confirm is confirmed weakly. They count against a reading only if nothing in
         their document is for it, and a rule or the network shows how they contradict it.
         """
-        documents = [_document_of(pair) for pair in pairs]
+        documents = [_Document(reading.text, passage.doc_id) for reading, passage in pairs]
         decided = {documents[n] for n, judged in enumerate(evidence) if any(judged.stance or ())}
-        excerpts = [
-            _Excerpt(n, span)
-            for n, (reading, passage) in enumerate(pairs)
-            if documents[n] not in decided and evidence[n].failed is None
-            for span in near_spans(reading.text, passage)
+        silent = [
+            n
+            for n, judged in enumerate(evidence)
+            if documents[n] not in decided and judged.failed is None
         ]
-        alone = [_alone(pairs, excerpt) for excerpt in excerpts]
-        read = self.verifier.verify(alone)
-        weighed = [
-            weigh_alone(claim.text, judged, margin)
-            for (claim, _), judged, margin in zip(alone, read, self._margins(alone), strict=True)
-        ]
+        excerpts = _excerpts(pairs, silent, quotes.near_spans)
+        alone = [excerpt.pair for excerpt in excerpts]
+        read = zip(excerpts, self.verifier.verify(alone), self._margins(alone), strict=True)
+        of_document = defaultdict[_Document, list[tuple[_Excerpt, Evidence]]](list)
+        for excerpt, judged, margin in read:
+            document = documents[excerpt.n]
+            weighed = weigh_alone(document.reading, judged, margin)
+            of_document[document].append((excerpt, weighed))
         result = list(evidence)
-        for counts in (_confirms, _opposes):
-            telling = [
-                (excerpt, judged)
-                for excerpt, judged in zip(excerpts, weighed, strict=True)
-                if counts(judged) and documents[excerpt.n] not in decided
-            ]
-            for excerpt, judged in telling:
+        for of_one in of_document.values():
+            confirming = [each for each in of_one if _confirms(each[1])]
+            opposing = [each for each in of_one if _opposes(each[1])]
+            for excerpt, judged in confirming or opposing:
                 result[excerpt.n] = replace(
                     evidence[excerpt.n],
                     stance=judged.stance,
                     quote=excerpt.span,
                     witnesses=judged.witnesses,
                 )
-            decided |= {documents[excerpt.n] for excerpt, _ in telling}
         return result
 
     def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
@@ -188,29 +174,30 @@ class VerifierJudge:
         return [supported - (1 - supported) * refuted for supported, refuted in odds]
 
 
-def _alone(pairs: Sequence[_Pair], excerpt: _Excerpt) -> tuple[Claim, Passage]:
-    reading, passage = pairs[excerpt.n]
-    return Claim.alone(reading.text), replace(passage, text=excerpt.span.of(passage.text))
-
-
-def _document_of(pair: _Pair) -> _Document:
-    return _Document(pair[0].text, pair[1].doc_id)
+def _excerpts(pairs: Sequence[_Pair], places: Sequence[int], spans_of: _SpansOf) -> list[_Excerpt]:
+    excerpts = list[_Excerpt]()
+    for n in places:
+        reading, passage = pairs[n]
+        for span in spans_of(reading.text, passage):
+            alone = replace(passage, text=span.of(passage.text))
+            excerpts.append(_Excerpt(n, span, (Claim.alone(reading.text), alone)))
+    return excerpts
 
 
 def _by_document(pairs: Sequence[_Pair]) -> dict[_Document, list[int]]:
     """Group the indices of the pairs by reading and document."""
     places = defaultdict[_Document, list[int]](list)
-    for n, pair in enumerate(pairs):
-        places[_document_of(pair)].append(n)
+    for n, (reading, passage) in enumerate(pairs):
+        places[_Document(reading.text, passage.doc_id)].append(n)
     return places
 
 
 def _confirms(evidence: Evidence) -> bool:
-    return evidence.stance is not None and evidence.stance[0] > 0
+    return evidence.stance is not None and evidence.stance.supports > 0
 
 
 def _opposes(evidence: Evidence) -> bool:
-    return evidence.stance is not None and evidence.stance[1] > 0
+    return evidence.stance is not None and evidence.stance.refutes > 0
 
 
 def weigh_in_documents(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -231,15 +218,12 @@ def prefer_stated_figures(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) 
     result = list(evidence)
     for document, places in _by_document(pairs).items():
         confirming = [n for n in places if _confirms(evidence[n])]
-        lacking = [n for n in confirming if _lacks_figure(document.reading, evidence[n])]
+        quotes_of = {n: f"{evidence[n].passage.about}\n{evidence[n].quoted}" for n in confirming}
+        lacking = [n for n, quote in quotes_of.items() if tables.unstated(document.reading, quote)]
         if len(lacking) < len(confirming):
             for n in lacking:
-                result[n] = replace(evidence[n], stance=(0.0, 0.0))
+                result[n] = replace(evidence[n], stance=_SILENT)
     return result
-
-
-def _lacks_figure(reading: str, evidence: Evidence) -> bool:
-    return bool(tables.unstated(reading, f"{evidence.passage.about}\n{evidence.quoted}"))
 
 
 def with_stance(
@@ -252,12 +236,12 @@ def with_stance(
     """
     evidence = discard_rebutted(Claim.alone(reading), evidence, document)
     if _refutes(reading, evidence, document, of_document):
-        return replace(evidence, stance=(0.0, evidence.prob_refuted))
+        return replace(evidence, stance=Stance(0.0, evidence.prob_refuted))
     is_supported = evidence.prob_supported >= decide.THRESHOLD
     if evidence.contradiction or (is_supported and tables.unstated(reading, document)):
         is_supported = False  # as in `decide.label_of`
     supported = evidence.prob_supported if is_supported else 0.0
-    return replace(decide.without(evidence, WitnessKind.NETWORK), stance=(supported, 0.0))
+    return replace(decide.without(evidence, WitnessKind.NETWORK), stance=Stance(supported, 0.0))
 
 
 def _refutes(
@@ -269,7 +253,7 @@ def _refutes(
     if not decide.counts_as_refutation(evidence, of_document):
         return False
     is_by_rule = evidence.contradiction is not None
-    return is_by_rule or not evidence.quote or not lacks_a_finding(reading, evidence.quoted)
+    return is_by_rule or not evidence.quote or not quotes.lacks_a_finding(reading, evidence.quoted)
 
 
 def _is_elsewhere(reading: str, document: str) -> bool:
@@ -288,13 +272,13 @@ def weigh_alone(reading: str, evidence: Evidence, margin: float) -> Evidence:
     passage, text = evidence.passage, evidence.passage.text
     against = _contrary(reading, evidence)
     if margin <= -OPPOSED_FROM and against:
-        return replace(evidence, stance=(0.0, min(-margin, MEDIUM)), witnesses=against)
+        return replace(evidence, stance=Stance(0.0, min(-margin, MEDIUM)), witnesses=against)
     supported = 0.0
     is_one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
-    is_likely = evidence.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY
-    if is_one and is_likely and not against and may_confirm(reading, passage, Span(0, len(text))):
+    is_likely = evidence.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY and not against
+    if is_one and is_likely and quotes.may_confirm(reading, passage, Span(0, len(text))):
         supported = min(evidence.prob_supported, MEDIUM)
-    return replace(evidence, stance=(supported, 0.0), witnesses=())
+    return replace(evidence, stance=Stance(supported, 0.0), witnesses=())
 
 
 def _contrary(reading: str, evidence: Evidence) -> tuple[Witness, ...]:
@@ -307,7 +291,7 @@ def _contrary(reading: str, evidence: Evidence) -> tuple[Witness, ...]:
     if by_rule or tables.unstated(reading, text):
         return by_rule if decide.refutes(evidence) else ()
     own = set(words.roots(reading))
-    has_all = len(own) >= SHORTEST_QUOTE and own <= set(words.roots(text))
+    has_all = len(own) >= quotes.SHORTEST_QUOTE and own <= set(words.roots(text))
     if has_all and decide.refutes(evidence):
         return evidence.witnesses
     word = contrary_by_word(reading, evidence.passage.text, evidence.passage.about)
@@ -321,14 +305,17 @@ def confirm_by_sentence(
 
     `margins`: by how much the support of each sentence exceeds its refutation.
     """
-    passage = evidence.passage
-    near = [s for s in margins if margins[s] >= CLEARLY or _is_near(reading, passage, s)]
+    near = [
+        span
+        for span, margin in margins.items()
+        if margin >= CLEARLY or _is_near(reading, evidence.passage, span)
+    ]
     best = _surest(near, margins)
     if best is None:
-        return _confirm_as_quoted_by_model(evidence, margins)
+        return _confirmed_as_quoted_by_model(evidence, margins)
     if evidence.prob_supported >= CONFIRMED_FROM or decide.supporting_opinion(evidence):
-        return _confirm(evidence, best, STRONG if margins[best] < CLEARLY else 1.0)
-    return _confirm_weakly(evidence, best, margins[best] >= PROBABLY)
+        return _confirmed(evidence, best, STRONG if margins[best] < CLEARLY else 1.0)
+    return _confirmed_weakly(evidence, best, is_clear=margins[best] >= PROBABLY)
 
 
 def confirm_by_neighbours(
@@ -336,13 +323,13 @@ def confirm_by_neighbours(
 ) -> Evidence:
     """Quote the two neighbours that state the reading best, as `confirm_by_sentence`."""
     passage = evidence.passage
-    best = _surest([s for s in margins if _is_near(reading, passage, s)], margins)
+    best = _surest([span for span in margins if _is_near(reading, passage, span)], margins)
     if best is None:
-        return _confirm_as_quoted_by_model(evidence, margins)
+        return _confirmed_as_quoted_by_model(evidence, margins)
     quote = f"{passage.about}\n{best.of(passage.text)}"
     lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated(reading, quote)
     least = TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
-    return _confirm_weakly(evidence, best, margins[best] >= least)
+    return _confirmed_weakly(evidence, best, is_clear=margins[best] >= least)
 
 
 def _surest(spans: Sequence[Span], margins: Mapping[Span, float]) -> Span | None:
@@ -350,20 +337,21 @@ def _surest(spans: Sequence[Span], margins: Mapping[Span, float]) -> Span | None
     return None if best is None or margins[best] < LEAST_MARGIN else best
 
 
-def _confirm(evidence: Evidence, quote: Span | None, most: float) -> Evidence:
-    """Quote a sentence, and let the passage confirm at most so much; nothing without a quote."""
-    supported, refuted = evidence.stance or (evidence.prob_supported, evidence.prob_refuted)
-    if quote is None or not most:
-        return replace(evidence, stance=(0.0, refuted))
-    return replace(evidence, stance=(min(supported, most), refuted), quote=quote)
+def _confirmed(evidence: Evidence, quote: Span, most: float) -> Evidence:
+    """Quote sentences that let their passage confirm, at most so much."""
+    assert evidence.stance is not None
+    stance = Stance(min(evidence.stance.supports, most), 0.0)
+    return replace(evidence, stance=stance, quote=quote)
 
 
-def _confirm_weakly(evidence: Evidence, quote: Span, is_clear: bool) -> Evidence:
-    is_row = bool(tables.rows_of(quote.of(evidence.passage.text)))
-    return _confirm(evidence, quote, MEDIUM if is_clear and not is_row else 0.0)
+def _confirmed_weakly(evidence: Evidence, quote: Span, *, is_clear: bool) -> Evidence:
+    """As `_confirmed`, unless the quote is unclear or a row of a table."""
+    if is_clear and not tables.rows_of(quote.of(evidence.passage.text)):
+        return _confirmed(evidence, quote, MEDIUM)
+    return replace(evidence, stance=_SILENT)
 
 
-def _confirm_as_quoted_by_model(evidence: Evidence, spans: Mapping[Span, float]) -> Evidence:
+def _confirmed_as_quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> Evidence:
     """Quote the first sentence that a trusted model, which read its context, quotes in support."""
     opinion, text = decide.supporting_opinion(evidence), evidence.passage.text
     for quote in opinion.quotes if opinion else ():
@@ -371,8 +359,8 @@ def _confirm_as_quoted_by_model(evidence: Evidence, spans: Mapping[Span, float])
         quoted = Span(start, start + len(quote))
         for span in spans if start >= 0 else ():
             if quoted.overlaps(span):
-                return _confirm(evidence, span, STRONG)
-    return _confirm(evidence, None, 0.0)
+                return _confirmed(evidence, span, STRONG)
+    return replace(evidence, stance=_SILENT)
 
 
 def _is_near(reading: str, passage: Passage, span: Span) -> bool:

@@ -6,9 +6,9 @@ condition or a negation governs is no part: "if A, B" states neither A nor B.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
+from typing import TypeAlias
 
 from pincite.text import patterns, syntax
 from pincite.text.clauses import clauses
@@ -39,10 +39,7 @@ class _Cover(Enum):
     MAIN = auto()  # the first part is what is said, the others are its background
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    find: Callable[[str], list[str]]
-    cover: _Cover = _Cover.SOME
+_Rule: TypeAlias = tuple[Callable[[str], list[str]], _Cover]
 
 
 def parts(text: str, language: str = "en") -> list[str]:
@@ -81,9 +78,9 @@ def conjuncts(text: str, language: str = "en") -> list[str]:
 def _split(text: str, language: str) -> tuple[list[str], _Cover]:
     """Return the parts of a text by the first rule that finds some, and what they cover."""
     bare = text.strip(MARKS) if text.count('"') % 2 == 0 else text
-    for rule in _RULES.get(language, ()):
-        if found := rule.find(bare):
-            return found, rule.cover
+    for find, cover in _RULES.get(language, ()):
+        if found := find(bare):
+            return found, cover
     return [], _Cover.SOME
 
 
@@ -124,35 +121,6 @@ def _reason(text: str, language: str = "en") -> list[str]:
     return [clause for clause in stated if clause]
 
 
-def _resolve_pronoun(clause: str, other: str) -> str | None:
-    """Replace an opening "it" by what the other clause names; None if that is unclear."""
-    if finite_verb(clause) is None:
-        return None
-    verb = finite_verb(other)
-    name = other[: verb.start].rpartition(", ")[2].strip() if verb else ""
-    if verb and name.lower() in ("we", "you", "one", "i", "people", "everyone", "everybody"):
-        name = other[verb.end :].strip().partition(" ")[2]  # "we should ban X": X
-    return _without_pronoun(clause, name)
-
-
-def _without_pronoun(clause: str, name: str) -> str | None:
-    """Replace an opening "it", "they" or "he" by the name; None if it means something else."""
-    if not _P["pronoun"].match(clause):
-        return clause
-    pronoun, _, rest = clause.partition(" ")
-    words = name.lower().split()
-    if not words or len(words) > 5 or words[0] in syntax.PRONOUNS:
-        return None
-    if syntax.PREPOSITIONS.intersection(words):
-        return None
-    if words[-1] in syntax.AUXILIARIES or words[-1].endswith("ly"):
-        return None  # "Holm has", "Berg falsely"
-    if pronoun.lower() in ("he", "she") and not name[:1].isupper():
-        return None
-    fits = name.istitle() or is_plural(name) == (pronoun.lower() == "they")
-    return f"{name} {rest}" if fits else None
-
-
 def _fact_beside_opinion(text: str) -> list[str]:
     """“Nobody died, and the mayor should resign” states that nobody died."""
     if _P["condition"].search(text) or _P["quote"].search(text):
@@ -162,12 +130,10 @@ def _fact_beside_opinion(text: str) -> list[str]:
         has_subject = finite_verb(right) is not None and "which" not in match[0]
         if not has_subject:
             right = f"It {right}"
-        is_left = kind_of(left) is StatementType.DESCRIPTIVE
-        fact, opinion = (left, right) if is_left else (right, left)
-        if kind_of(fact) is not StatementType.DESCRIPTIVE:
+        kinds = kind_of(left), kind_of(right)
+        if {*kinds} != {StatementType.DESCRIPTIVE, StatementType.NORMATIVE}:
             continue
-        if kind_of(opinion) is not StatementType.NORMATIVE:
-            continue
+        is_left = kinds[0] is StatementType.DESCRIPTIVE
         if finite_verb(left) and finite_verb(right) and (has_subject or is_left):
             stated = left if is_left else _resolve_pronoun(right, left)
             return [_capitalised(stated)] if stated else []
@@ -202,10 +168,6 @@ def _only(text: str) -> list[str]:
     """“Only A opened” states that A opened."""
     match = _P["only"].fullmatch(text)
     return [_capitalised(match["fact"])] if match and finite_verb(match["fact"]) else []
-
-
-def _capitalised(clause: str) -> str:
-    return clause[:1].upper() + clause[1:]
 
 
 def _but(text: str) -> list[str]:
@@ -255,6 +217,9 @@ def _timed_clauses(text: str) -> Iterator[tuple[str, str]]:
         verb = finite_verb(background)
         if verb and background[verb.end :].strip() and _INNER.isdisjoint(words[n - 1 : n + 1]):
             yield " ".join(words[n:]), background
+
+
+# ── Joined clauses ───────────────────────────────────────────────────────────────────────────────
 
 
 def _clauses(text: str) -> list[str]:
@@ -341,6 +306,42 @@ def _surely_a_sentence(text: str, *, after_closed: bool) -> bool:
     return (sure or after_closed) and (named or bare or subject[0].lower() in syntax.DETERMINERS)
 
 
+# ── Pronouns ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _resolve_pronoun(clause: str, other: str) -> str | None:
+    """Replace an opening "it" by what the other clause names; None if that is unclear."""
+    if finite_verb(clause) is None:
+        return None
+    verb = finite_verb(other)
+    name = other[: verb.start].rpartition(", ")[2].strip() if verb else ""
+    if verb and name.lower() in ("we", "you", "one", "i", "people", "everyone", "everybody"):
+        name = other[verb.end :].strip().partition(" ")[2]  # "we should ban X": X
+    return _without_pronoun(clause, name)
+
+
+def _without_pronoun(clause: str, name: str) -> str | None:
+    """Replace an opening "it", "they" or "he" by the name; None if it means something else."""
+    if not _P["pronoun"].match(clause):
+        return clause
+    pronoun, _, rest = clause.partition(" ")
+    words = name.lower().split()
+    if not words or len(words) > 5 or words[0] in syntax.PRONOUNS:
+        return None
+    if syntax.PREPOSITIONS.intersection(words):
+        return None
+    if words[-1] in syntax.AUXILIARIES or words[-1].endswith("ly"):
+        return None  # "Holm has", "Berg falsely"
+    if pronoun.lower() in ("he", "she") and not name[:1].isupper():
+        return None
+    fits = name.istitle() or is_plural(name) == (pronoun.lower() == "they")
+    return f"{name} {rest}" if fits else None
+
+
+def _capitalised(clause: str) -> str:
+    return clause[:1].upper() + clause[1:]
+
+
 # ── German ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -372,22 +373,22 @@ def _german_halves(text: str) -> list[str]:
 
 
 # The first rule that finds parts decides.
-_RULES = {
+_RULES: dict[str, tuple[_Rule, ...]] = {
     "en": (
-        _Rule(_verdict),
-        _Rule(_valued_fact),
-        _Rule(_background, _Cover.MAIN),
-        _Rule(_reason, _Cover.ALL),
-        _Rule(_fact_beside_opinion),
-        _Rule(_without_value),
-        _Rule(_neither, _Cover.ALL),
-        _Rule(_only),
-        _Rule(_but, _Cover.ALL),
-        _Rule(_clauses, _Cover.ALL),
+        (_verdict, _Cover.SOME),
+        (_valued_fact, _Cover.SOME),
+        (_background, _Cover.MAIN),
+        (_reason, _Cover.ALL),
+        (_fact_beside_opinion, _Cover.SOME),
+        (_without_value, _Cover.SOME),
+        (_neither, _Cover.ALL),
+        (_only, _Cover.SOME),
+        (_but, _Cover.ALL),
+        (_clauses, _Cover.ALL),
     ),
     "de": (
-        _Rule(partial(_verdict, language="de")),
-        _Rule(partial(_reason, language="de"), _Cover.ALL),
-        _Rule(_german_halves, _Cover.ALL),
+        (partial(_verdict, language="de"), _Cover.SOME),
+        (partial(_reason, language="de"), _Cover.ALL),
+        (_german_halves, _Cover.ALL),
     ),
 }

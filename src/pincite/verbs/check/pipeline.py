@@ -5,8 +5,10 @@ statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of eac
 An error affects only its own passage or reading or, at worst, the statement (`errors`).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pincite import codec, errors
@@ -42,11 +44,11 @@ from pincite.types import (
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.model_judge import ModelJudge
-from pincite.verbs.check.quotes import with_sentence_quoted
+from pincite.verbs.check.quotes import speaker_in, with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
 from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
-from pincite.verbs.check.speakers import UNKNOWN as UNSAID
-from pincite.verbs.check.speakers import Occasion, speaker_in
+from pincite.verbs.check.spoken import UNKNOWN as UNSAID
+from pincite.verbs.check.spoken import Occasion
 
 if TYPE_CHECKING:
     from pincite.library.web_pages import WebCandidates
@@ -93,17 +95,13 @@ class CheckPipeline:
 
     def interpretation(self, statement: str, occasion: Occasion = UNSAID) -> Interpretation:
         """Return the readings of a statement, which the user may edit before `check`."""
-
-        def as_stated(why: Failed) -> Interpretation:
-            reading = Reading("r1", " ".join(statement.split()), StatementType.DESCRIPTIVE)
-            return Interpretation((reading,), "rules", (why,))
-
-        def interpret() -> Interpretation:
-            if self.interpreter is None:
-                return interpret_by_rules(statement, self.settings.language, occasion)
-            return self.interpreter.interpret(statement)
-
-        return errors.attempted(interpret, as_stated)
+        interpret = partial(interpret_by_rules, statement, self.settings.language, occasion)
+        if self.interpreter is not None:
+            interpret = partial(self.interpreter.interpret, statement)
+        as_stated = Reading("r1", " ".join(statement.split()), StatementType.DESCRIPTIVE)
+        return errors.attempted(
+            interpret, lambda why: Interpretation((as_stated,), "rules", (why,))
+        )
 
     def check(
         self,
@@ -112,19 +110,20 @@ class CheckPipeline:
         occasion: Occasion = UNSAID,
     ) -> Check:
         """Judge every reading. Readings of ignored types are listed but not judged."""
-        readings = interpretation or self.interpretation(statement, occasion)
-
-        def unjudged(why: Failed) -> Check:
-            results = tuple(failed(reading) for reading in readings.readings)
-            return Check(statement, results, readings.by, (*readings.failures, why))
-
-        checked = errors.attempted(lambda: self._check_readings(statement, readings), unjudged)
+        given = interpretation or self.interpretation(statement, occasion)
+        unjudged = tuple(map(failed, given.readings))
+        checked = errors.attempted(
+            lambda: self._check_readings(statement, given),
+            lambda why: Check(statement, unjudged, given.by, (*given.failures, why)),
+        )
         speaker = occasion.speaker or without_speaker(" ".join(statement.split()))[0]
         return replace(checked, occasion=replace(occasion, speaker=speaker))
 
+    def _record(self, event: str, **values: object) -> None:
+        self.record({"event": event, **codec.values_of(values)})
+
     def _check_readings(self, statement: str, interpretation: Interpretation) -> Check:
-        readings = codec.values_of(interpretation)
-        self.record({"event": "statement", "statement": statement, "interpretation": readings})
+        self._record("statement", statement=statement, interpretation=interpretation)
         ignored = self.settings.check.ignored_types
         judged = [
             reading
@@ -139,15 +138,14 @@ class CheckPipeline:
             if isinstance(retrieval, Retrieval)
             for candidate in retrieval.found
         ]
-        items: dict[Reading, list[Weighed]] = {reading: [] for reading in judged}
+        items = defaultdict[Reading, list[Weighed]](list)
         for (reading, candidate), outcome in zip(pairs, self._judge(pairs), strict=True):
             item = _weighed(reading, candidate, outcome)
             items[reading].append(item)
-            values = codec.values_of(item)
-            self.record({"event": "judged", "reading": reading.reading_id, "item": values})
+            self._record("judged", reading=reading.reading_id, item=item)
         results = with_wholes(
             [
-                self._result(reading, retrieved.get(reading), items.get(reading, []))
+                self._result(reading, retrieved.get(reading), items[reading])
                 for reading in interpretation.readings
             ]
         )
@@ -159,8 +157,7 @@ class CheckPipeline:
     ) -> ReadingResult:
         """Weigh the judged passages of a reading; `retrieved`: None if its type is ignored."""
         if retrieved is None:
-            weight = Weight(outcome=Outcome.NOT_JUDGED, doc=None, n_texts=0)
-            return ReadingResult(reading, (), weight)
+            return ReadingResult(reading, (), Weight(Outcome.NOT_JUDGED, doc=None, n_texts=0))
         if isinstance(retrieved, Failed):
             return failed(reading)
         ids, check = _text_ids([item.passage for item in items]), self.settings.check
@@ -182,14 +179,8 @@ class CheckPipeline:
         both = list[Retrieval | Failed]()
         for reading, candidates in zip(readings, stored, strict=True):
             pages = self.online.find(reading, {one.passage.url for one in candidates})
-            self.record(
-                {
-                    "event": "searched",
-                    "reading": reading.reading_id,
-                    "unread": codec.values_of(pages.unread),
-                    "excluded": codec.values_of(pages.excluded),
-                }
-            )
+            unused = {"unread": pages.unread, "excluded": pages.excluded}
+            self._record("searched", reading=reading.reading_id, **unused)
             both.append(replace(pages, found=(*candidates, *pages.found)))
         return both
 
@@ -255,16 +246,18 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
     """Number the passages; those of one document, or copies of one text, share a number."""
     first: dict[str, int] = {}
     ids = [first.setdefault(passage.doc_id, n) for n, passage in enumerate(passages)]
+    return errors.attempted(lambda: _with_copies(passages, ids), lambda _: ids)
 
-    def with_copies() -> list[int]:
-        merged = ids
-        hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
-        for group in grouped(hits):
-            same = {merged[hit.rank - 1] for hit in group}
-            merged = [min(same) if number in same else number for number in merged]
-        return merged
 
-    return errors.attempted(with_copies, lambda _: ids)
+def _with_copies(passages: Sequence[Passage], ids: list[int]) -> list[int]:
+    hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
+    for group in grouped(hits):
+        same = {ids[hit.rank - 1] for hit in group}
+        ids = [min(same) if number in same else number for number in ids]
+    return ids
+
+
+# ── Retrieval ────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +360,9 @@ def distinct_texts(
         documents = documents_of([group[0].passage.url for group in portion])
         for group, document in zip(portion, documents, strict=True):
             text = candidate(document, group[0].passage, [hit.passage.url for hit in group[1:]])
-            if any(_contains(other.passage, text.passage) for other in chosen):
+            span, doc_id = text.passage.span, text.passage.doc_id
+            of_document = [one.passage.span for one in chosen if one.passage.doc_id == doc_id]
+            if any(one.start <= span.start and span.end <= one.end for one in of_document):
                 continue
             if document and not text.lost:
                 span = around(document, text.passage.span, check.passage_words)
@@ -417,11 +412,6 @@ def _source(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) 
     quote = outcome.quote.moved(passage.span.start if document else 0)
     text, language = document.text if document else passage.text, passage.language or "en"
     return replace(source, own=own, speaker=speaker_in(reading.text, text, quote, language))
-
-
-def _contains(text: Passage, passage: Passage) -> bool:
-    within = text.span.start <= passage.span.start and passage.span.end <= text.span.end
-    return text.doc_id == passage.doc_id and within
 
 
 def reads(languages: Collection[str] | None, language: str | None) -> bool:

@@ -24,24 +24,15 @@ from pincite.text.german import main_clause
 from pincite.text.languages import FUNCTION_WORDS, identify
 from pincite.text.sentences import sentences
 from pincite.types import STOPPED, Failed, StatementType
-from pincite.verbs.check.kinds import (
-    LONGEST,
-    MARKS,
-    WORD,
-    ascription,
-    kind_of,
-    negation,
-    without_speaker,
-)
+from pincite.verbs.check import kinds
 from pincite.verbs.check.parts import conjuncts, parts
 from pincite.verbs.check.report import Interpretation, Reading
-from pincite.verbs.check.speakers import UNKNOWN, Occasion, alone, without_tag
+from pincite.verbs.check.spoken import UNKNOWN, Occasion, alone, without_tag
 
 _TAG = re.compile(r"[,.]?[”\"“],? (?:she|he|they) \w+\Z")
 DEEPEST = 3  # an ascription of a valuation of two statements
 _QUESTION = "no reading: this is a question; rephrase it as a statement"
 _NO_READING = "no reading: this says nothing that can be true or false; write it as a statement"
-
 _UNREAD = "what is reported is not judged by itself; write it as a statement of its own"
 
 
@@ -54,7 +45,7 @@ def interpret_by_rules(
     if is_question(statement):
         return Interpretation((), "rules", (Failed("statement", _QUESTION),))
     result = readings(statement, language, occasion)
-    ascriptions = (ascription(reading.text, language) for reading in result)
+    ascriptions = (kinds.ascription(reading.text, language) for reading in result)
     why = "" if result else _NO_READING
     if any(said and said.unread for said in ascriptions):
         why = _UNREAD
@@ -74,29 +65,24 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
     >>> [(str(r.kind), r.text) for r in readings("Holm says that the mill closed.")]
     [('ascriptive', 'Holm says that the mill closed.'), ('descriptive', 'the mill closed')]
     """
-    speaker, text = without_speaker(" ".join(statement.split()))
-    if not WORD.search(text):
+    speaker, text = kinds.without_speaker(" ".join(statement.split()))
+    if not kinds.WORD.search(text):
         return []
     lacks: tuple[str, ...] = ()
     if language == "en":
         text, lacks = alone(text, replace(occasion, speaker=occasion.speaker or speaker))
-    origins: list[tuple[str, ReadingOrigin]] = [(text, "statement")]
+    texts = [text]
     for part in _unfold(text, language, DEEPEST):
-        opening = part.lstrip(MARKS)[:20]
-        cut = any(f"{mark}{opening}" in text for mark in '“"„')
-        origins.append((_as_sentence(part) if cut else part, "rule"))
-    return numbered(
-        Reading(
-            "",
-            part,
-            kind_of(part, language),
-            negation(part, language),
-            origin,
-            tuple(conjuncts(part, language)),
-            lacks,
-        )
-        for part, origin in origins
-    )
+        opening = part.lstrip(kinds.MARKS)[:20]
+        is_quoted = any(f"{mark}{opening}" in text for mark in '“"„')
+        texts.append(_as_sentence(part) if is_quoted else part)
+    found = list[Reading]()
+    for part in texts:
+        kind, negation = kinds.kind_of(part, language), kinds.negation(part, language)
+        joins = tuple(conjuncts(part, language))
+        origin: ReadingOrigin = "rule" if found else "statement"
+        found.append(Reading("", part, kind, negation, origin, joins, lacks))
+    return numbered(found)
 
 
 def _as_sentence(quoted: str) -> str:
@@ -114,22 +100,23 @@ def _unfold(text: str, language: str, depth: int) -> list[str]:
 
 def is_question(text: str) -> bool:
     """Whether a text is a single sentence that ends in a question mark."""
-    text = text.rstrip(MARKS)
-    return text.endswith("?") and len(text) <= LONGEST and len(sentences(text)) == 1
+    text = text.rstrip(kinds.MARKS)
+    return text.endswith("?") and len(text) <= kinds.LONGEST and len(sentences(text)) == 1
 
 
 def numbered(some: Iterable[Reading]) -> list[Reading]:
     """Drop duplicates and assign the ids "r1", "r2", …."""
     distinct: dict[tuple[str, str], Reading] = {}
     for reading in some:
-        distinct.setdefault((reading.text.strip(MARKS).casefold(), reading.kind), reading)
+        distinct.setdefault((reading.text.strip(kinds.MARKS).casefold(), reading.kind), reading)
     return [replace(reading, reading_id=f"r{n}") for n, reading in enumerate(distinct.values(), 1)]
 
 
 def user_reading(text: str, language: str = "en", kind: StatementType | None = None) -> Reading:
     """Make a reading worded by the user; its kind is found by rules unless given."""
     text = " ".join(text.split())
-    return Reading("", text, kind or kind_of(text, language), negation(text, language), "user")
+    kind = kind or kinds.kind_of(text, language)
+    return Reading("", text, kind, kinds.negation(text, language), "user")
 
 
 # ── By a language model ──────────────────────────────────────────────────────────────────────────
@@ -184,7 +171,7 @@ class ModelInterpreter:
             if not isinstance(answer, str):
                 why = (answer or STOPPED).detail
                 failures.append(Failed("negation", f"negation of “{reading.text}” by rule: {why}"))
-                answer = reading.negation or negation(reading.text, language)
+                answer = reading.negation or kinds.negation(reading.text, language)
             result.append(replace(reading, negation=answer))
         return Interpretation(tuple(result), by, tuple(failures))
 

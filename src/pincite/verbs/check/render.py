@@ -1,4 +1,4 @@
-"""Renders check reports as HTML, Markdown, CSV, ClaimReview and YAML; writes the log."""
+"""Renders check reports as HTML, ClaimReview, Markdown and YAML; writes the log."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording
 from pincite.verbs.check.report import Check, CheckReport, ReadingResult, render_parts
-from pincite.verbs.check.speakers import Occasion
+from pincite.verbs.check.spoken import Occasion
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -65,7 +65,7 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
         "statement": check.statement,
         "short": cells.shortened(check.statement, _HEADLINE),
         "interpreted_by": wording.interpreted_by(check.interpreted_by),
-        "speaker": check.speaker,
+        "speaker": check.occasion.speaker,
         "failures": [failure.detail for failure in check.failures],
         "readings": [
             {**_reading(result, words), "item_id": f"{number}.{result.reading.reading_id}"}
@@ -75,25 +75,22 @@ def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
 
 
 def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
-    weight, n_passages = result.weight, len(result.items)
-    outcome = weight.outcome
-    look = result.look(words)
+    look = wording.look(result, words)
     return {
         "reading_id": result.reading.reading_id,
         "number": result.reading.reading_id[1:],
         "text": result.reading.text,
         "meaning": words.say(wording.KINDS[result.reading.kind]),
         "negation": result.reading.negation,
-        "outcome": outcome.value,
+        "outcome": result.weight.outcome.value,
         "tone": look.tone,
         "sign": look.sign,
         "label": look.label,
-        "summary": wording.mean_degree(weight, n_passages, words)
-        or wording.sentence(weight, result.items, result.reading.kind, words),
-        "warning": wording.warning(weight, result.items, words, result.reading.lacks),
+        "summary": wording.mean_degree(result, words) or wording.summary(result, words),
+        "warning": wording.warning(result, words),
         "sides": sides(result, words),
         "failures": wording.failed(result.items),
-        "unused": wording.unused_pages(result.unread, result.excluded, words.say),
+        "unused": wording.unused_pages(result, words),
         "nearest": words.say(wording.NEAREST) if result.nearest else "",
         "n_nearest": len(result.nearest),
     }
@@ -174,72 +171,6 @@ def page_of(item: Weighed) -> PageNumber | None:
     return number_at(document, item.passage.span.start + (quote.start if quote else 0))
 
 
-# ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
-
-COLUMNS = (
-    "statement reading_id reading kind reading_origin outcome label reading_doc n_texts n_failed "
-    "side doc prob_supported prob_refuted strong_contradiction published url title author "
-    "publisher source_kind own quote speaker copies failed origin corpus"
-).split()
-
-
-def to_csv(report: CheckReport) -> str:
-    return cells.csv_text(COLUMNS, rows(report))
-
-
-def rows(report: CheckReport) -> Iterator[list[object]]:
-    """Yield the values of `COLUMNS`. A reading without evidence has one row."""
-    for check in report.checks:
-        yield from render_parts(_check_rows, check)
-
-
-def _check_rows(check: Check) -> list[list[object]]:
-    rows = list[dict[str, object]]()
-    for result in check.results:
-        reading, weight = values_of(result.reading), values_of(result.weight, DIGITS)
-        head = {
-            **reading,
-            **weight,
-            "statement": check.statement,
-            "reading": reading["text"],
-            "reading_origin": reading["origin"],
-            "reading_doc": weight["doc"],
-            "label": result.label,
-            **dict.fromkeys(("doc", "origin")),  # of a passage
-        }
-        n_first = {item.passage.doc_id: n for n, item in reversed([*enumerate(result.items)])}
-        cited = {item.passage.doc_id for item in result.items if item.side in ("for", "against")}
-        parts = [  # of a document that is silent, its best passage
-            _item_values(result, n)
-            for n, item in enumerate(result.items)
-            if item.side in ("for", "against")
-            or (item.passage.doc_id not in cited and n_first[item.passage.doc_id] == n)
-        ]
-        unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
-        unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
-        parts += [
-            {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}
-            for url, why in unused
-        ]
-        rows += [head | part for part in parts or [{}]]
-    return [[None if row.get(name) == "" else row.get(name) for name in COLUMNS] for row in rows]
-
-
-def _item_values(result: ReadingResult, place: int) -> dict[str, object]:
-    item = result.items[place]
-    values = values_of(item, DIGITS)
-    source, failed = values.pop("source"), item.failed
-    return {
-        **values,
-        **source,
-        "kind": result.reading.kind,
-        "source_kind": source["kind"],
-        "strong_contradiction": place in result.weight.contradictions,
-        "copies": " ".join(item.copies),
-        "failed": f"{failed.step}: {failed.detail}" if failed else None,
-    }
-
-
 # ── ClaimReview ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -286,48 +217,53 @@ def _review(
 ) -> dict[str, Any]:
     settings, rank = report.settings, confirmation.rank(result.weight.outcome)
     assert rank is not None
-    language = code_of(str(settings.get("language") or ""))
     name, site, page = (str(settings.get(key) or "") for key in _PUBLISHER)
-    author = ({"name": name} if name else {}) | ({"url": site} if safe_link(site) else {})
+    href = site if safe_link(site) else None
     url = page if "#" in page else f"{page}#{anchor}"
+    text = one_line(result.reading.text)
     works = [_work(item) for item in result.items if item.side in ("for", "against")]
-    review = {
-        "@type": "ClaimReview",
-        "inLanguage": language or None,
-        "claimReviewed": one_line(result.reading.text),
-        "datePublished": report.created[:10],
-        "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)}
-        | ({"author": {"@type": "Person", "name": one_line(said.speaker)}} if said.speaker else {})
-        | ({"datePublished": said.date} if said.date else {}),
-        "reviewRating": {
-            "@type": "Rating",
+    return _thing(
+        "ClaimReview",
+        inLanguage=code_of(str(settings.get("language") or "")) or None,
+        claimReviewed=text,
+        datePublished=report.created[:10],
+        itemReviewed=_thing(
+            "Claim",
+            name=text,
+            author=_thing("Person", name=one_line(said.speaker)) if said.speaker else None,
+            datePublished=said.date or None,
+        ),
+        reviewRating=_thing(
+            "Rating",
             # schema.org's Rating needs a scale; 4 is the middle
-            "ratingValue": 4 if wording.only_by(result.weight, result.items) else rank + 4,
-            "worstRating": 1,
-            "bestRating": 7,
-            "alternateName": result.label,
-            "ratingExplanation": "; ".join(filter(None, (result.summary, result.warning))),
-        },
-        "reviewBody": _REVIEW,
-        "citation": list({json.dumps(work): work for work in works}.values()),
-        "author": {"@type": "Organization", **author} if author else None,
-        "url": url if safe_link(page) else None,
-    }
-    return {key: value for key, value in review.items() if value is not None}
+            ratingValue=4 if wording.only_by(result) else rank + 4,
+            worstRating=1,
+            bestRating=7,
+            alternateName=result.label,
+            ratingExplanation="; ".join(filter(None, (result.summary, result.warning))),
+        ),
+        reviewBody=_REVIEW,
+        citation=list({json.dumps(work): work for work in works}.values()),
+        author=_thing("Organization", name=name or None, url=href) if name or href else None,
+        url=url if safe_link(page) else None,
+    )
 
 
 def _work(item: Weighed) -> dict[str, Any]:
-    work: dict[str, Any] = {
-        "@type": "CreativeWork",
-        "name": one_line(item.passage.title or item.passage.url),
-    }
-    if href := safe_link(item.passage.url):
-        work["url"] = href
-    if item.published:
-        work["datePublished"] = item.published
-    if item.source.publisher:
-        work["publisher"] = {"@type": "Organization", "name": one_line(item.source.publisher)}
-    return work
+    publisher = one_line(item.source.publisher)
+    return _thing(
+        "CreativeWork",
+        name=one_line(item.passage.title or item.passage.url),
+        url=safe_link(item.passage.url),
+        datePublished=item.published or None,
+        publisher=_thing("Organization", name=publisher) if item.source.publisher else None,
+    )
+
+
+def _thing(kind: str, **fields: object) -> dict[str, Any]:
+    """Return an object of schema.org, without the fields that are None."""
+    known = {name: value for name, value in fields.items() if value is not None}
+    return {"@type": kind, **known}
 
 
 # ── Markdown ──────────────────────────────────────────────────────────────────────────────────────
@@ -384,14 +320,10 @@ def to_markdown(
         MissingExtra: as in `more_values`.
     """
     more = more_values(template)
-    texts = LenientDict(translation or {})
+    given = {"feedback": feedback, "translation": LenientDict(translation or {})}
 
     def filled(check: Check, number: int) -> str:
-        # Footnotes of several statements in one text need distinct marks.
-        prefix = f"{number}-" if len(report.checks) > 1 else ""
-        values = _values(check, report, texts, feedback) | {"prefix": prefix}
-        if number < len(report.checks):
-            values["advice"] = ""  # once is enough
+        values = _values(check, report, number) | given
         if more:
             values |= more(values, check)
         return templates.markdown(template, values, shipped=shipped)
@@ -410,23 +342,24 @@ def uid_of(statement: str, created: str) -> str:
     return hashlib.sha256(f"{created}\0{statement}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _values(check: Check, report: CheckReport, translation: LenientDict, feedback: str) -> _Values:
+def _values(check: Check, report: CheckReport, number: int) -> _Values:
+    n_checks = len(report.checks)
     return {
         "statement": check.statement,
         "time": report.created,
         "uid": uid_of(check.statement, report.created),
         "claims": list(map(_claim, check.results)),
-        "feedback": feedback,
-        "translation": translation,
         "show_documents": True,
         "failures": values_of(check.failures),
         "interpreted_by": check.interpreted_by,
         "readings_are": wording.interpreted_by(check.interpreted_by),
-        "speaker": check.speaker,
+        "speaker": check.occasion.speaker,
         "complete": check.complete,
         "warnings": list(report.warnings),
         "versions": dict(report.versions),
-        "advice": wording.ADVICE,
+        "advice": wording.ADVICE if number == n_checks else "",  # once is enough
+        # Footnotes of several statements in one text need distinct marks.
+        "prefix": f"{number}-" if n_checks > 1 else "",
     }
 
 
@@ -444,7 +377,7 @@ def _claim(result: ReadingResult) -> _Values:
         "label": result.label,
         "summary": result.summary,
         "warning": result.warning,
-        "unused": wording.unused_pages(result.unread, result.excluded),
+        "unused": wording.unused_pages(result),
         "documents": documents,
         "nearest": nearest,
         "cited": cited or nearest,
@@ -500,16 +433,6 @@ def to_yaml(value: Any) -> str:
     """
     import yaml
 
-    text: str = yaml.dump(
-        value, Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=math.inf
-    )
-    return text.removesuffix("...\n")  # added after a bare number
-
-
-@cache
-def _dumper() -> Any:
-    import yaml
-
     # In Python, not in C: libyaml takes UTF-8, which cannot encode lone surrogates.
     class Dumper(yaml.SafeDumper):
         """Repeats duplicate values instead of using aliases."""
@@ -528,7 +451,10 @@ def _dumper() -> Any:
 
     Dumper.add_representer(str, text)
     Dumper.add_representer(dict, mapping)
-    return Dumper
+    written: str = yaml.dump(
+        value, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=math.inf
+    )
+    return written.removesuffix("...\n")  # added after a bare number
 
 
 # ── Log ───────────────────────────────────────────────────────────────────────────────────────────

@@ -1,10 +1,10 @@
-"""The report of `check` and its JSON."""
+"""The report of `check`, its JSON and its CSV."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pincite import codec, errors
 from pincite.judgement import confirmation
@@ -12,10 +12,11 @@ from pincite.judgement.confirmation import Outcome, ReadingOrigin, Unjudged, Wei
 from pincite.judgement.decide import LEAST_DEGREE
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.protocols import Usage
-from pincite.report.cells import Look
+from pincite.report import cells
 from pincite.text.words import missing_words
 from pincite.types import (
     INLINE,
+    CopyKind,
     Doc,
     Exclusion,
     Failed,
@@ -27,7 +28,7 @@ from pincite.types import (
     written,
 )
 from pincite.verbs.check import wording
-from pincite.verbs.check.speakers import UNKNOWN, Occasion
+from pincite.verbs.check.spoken import UNKNOWN, Occasion
 
 T = TypeVar("T")
 MOST_NEAREST = 3  # neutral quotes shown if nothing else is
@@ -76,18 +77,12 @@ class ReadingResult:
     @property
     @written
     def label(self) -> Annotated[str, Doc("the outcome in words, or who alone says so")]:
-        return self.look().label
-
-    def look(self, words: Language = IN_ENGLISH) -> Look:
-        """Return how the outcome is shown; "no evidence found" only where no passage is near."""
-        look = wording.look(self.weight, self.items, words)
-        near = self.weight.outcome is Outcome.NO_EVIDENCE and self.nearest
-        return look._replace(label=words.say(wording.UNSETTLED)) if near else look
+        return wording.look(self).label
 
     @property
     @written
     def summary(self) -> str:
-        return wording.sentence(self.weight, self.items, self.reading.kind)
+        return wording.summary(self)
 
     @property
     def nearest(self) -> list[int]:
@@ -106,7 +101,7 @@ class ReadingResult:
     @written
     def warning(self) -> str:
         """What must not be overlooked next to the mean; empty if nothing."""
-        return wording.warning(self.weight, self.items, lacks=self.reading.lacks)
+        return wording.warning(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +113,6 @@ class Check:
     interpreted_by: Annotated[str, Doc("rules, user, or the model")]
     failures: Annotated[tuple[Failed, ...], Doc("of the interpretation")] = ()
     occasion: Occasion = field(default=UNKNOWN, metadata=INLINE)
-
-    @property
-    def speaker(self) -> str:
-        return self.occasion.speaker
 
     @property
     @written
@@ -187,8 +178,7 @@ def render_parts(render: Callable[[Check], T], check: Check) -> T:
         return render(Check(check.statement, (), check.interpreted_by, (why,)))
 
     return errors.attempted(
-        lambda: render(check),
-        lambda why: errors.attempted(lambda: without_culprits(why), nothing),
+        lambda: render(check), lambda why: errors.attempted(lambda: without_culprits(why), nothing)
     )
 
 
@@ -207,11 +197,79 @@ def _showable(
     if not raises(result):
         return result
     plain = replace(result, weight=replace(result.weight, contradictions=()))
-    items = [(item, raises(replace(plain, items=(item,)))) for item in result.items]
-    without_bad = replace(result, items=tuple(_blank(i, why) if bad else i for i, bad in items))
+    sound = list[Weighed]()
+    for item in result.items:
+        if raises(replace(plain, items=(item,))):
+            passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
+            item = Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")
+        sound.append(item)
+    without_bad = replace(result, items=tuple(sound))
     return failed(result.reading) if raises(without_bad) else without_bad
 
 
-def _blank(item: Weighed, why: Failed) -> Weighed:
-    passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
-    return Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
+
+COLUMNS = (
+    "statement reading_id reading kind reading_origin outcome label reading_doc n_texts n_failed "
+    "side doc prob_supported prob_refuted strong_contradiction published url title author "
+    "publisher source_kind own quote speaker copies failed origin corpus"
+).split()
+_Row: TypeAlias = dict[str, object]  # by column, and values without one
+
+
+def to_csv(report: CheckReport) -> str:
+    return cells.csv_text(COLUMNS, rows(report))
+
+
+def rows(report: CheckReport) -> Iterator[list[object]]:
+    """Yield the values of `COLUMNS`. A reading without evidence has one row."""
+    for check in report.checks:
+        for row in render_parts(_rows_of, check):
+            yield [None if row.get(name) == "" else row.get(name) for name in COLUMNS]
+
+
+def _rows_of(check: Check) -> list[_Row]:
+    rows = list[_Row]()
+    for result in check.results:
+        reading, weight = (
+            codec.values_of(result.reading),
+            codec.values_of(result.weight, codec.DIGITS),
+        )
+        head = {
+            **reading,
+            **weight,
+            "statement": check.statement,
+            "reading": reading["text"],
+            "reading_origin": reading["origin"],
+            "reading_doc": weight["doc"],
+            "label": result.label,
+            **dict.fromkeys(("doc", "origin")),  # of a passage
+        }
+        rows += [head | row for row in [*_evidence_rows(result), *_unused_rows(result)] or [{}]]
+    return rows
+
+
+def _evidence_rows(result: ReadingResult) -> Iterator[_Row]:
+    """Yield a row per passage for or against; of a silent document, only its best."""
+    speaking = {i.passage.doc_id for i in result.items if i.side in ("for", "against")}
+    seen = set[str]()
+    for n, item in enumerate(result.items):
+        doc_id, source, failed = item.passage.doc_id, item.source, item.failed
+        if item.side in ("for", "against") or doc_id not in speaking | seen:
+            yield {
+                **codec.values_of(item, codec.DIGITS),
+                **codec.values_of(source),
+                "kind": result.reading.kind,
+                "source_kind": source.kind,
+                "strong_contradiction": n in result.weight.contradictions,
+                "copies": " ".join(item.copies),
+                "failed": f"{failed.step}: {failed.detail}" if failed else None,
+            }
+        seen.add(doc_id)
+
+
+def _unused_rows(result: ReadingResult) -> Iterator[_Row]:
+    unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
+    unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
+    for url, why in unused:
+        yield {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}

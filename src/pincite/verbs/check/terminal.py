@@ -47,19 +47,19 @@ def _overview(checks: Sequence[Check]) -> Table:
     for number, check in enumerate(checks, 1):
         labels = {result.label: _label(result) for result in check.results}
         found = Text("\n").join(labels.values())
-        text = cells.shortened(check.statement, SOURCE_WIDTH)
+        text = Text(cells.shortened(check.statement, SOURCE_WIDTH))
         table.add_row(Text(str(number), "dim"), text, found or Text("– no reading", "yellow"))
     return table
 
 
 def _label(result: ReadingResult) -> Text:
-    look = result.look()
+    look = check_wording.look(result)
     return Text(f"{look.sign} {look.label}", look.style)
 
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
     head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
-    about = [f"said by {cells.one_line(check.speaker)}"] if check.speaker else []
+    about = [f"said by {cells.one_line(check.occasion.speaker)}"] if check.occasion.speaker else []
     if not all(_is_as_stated(result, check.statement) for result in check.results):
         readings = cells.n_of(len(check.results), "reading")
         about = [readings, check_wording.interpreted_by(check.interpreted_by), *about]
@@ -84,7 +84,7 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     head.add_column()
     stated = _is_as_stated(result, statement)
     name = Text("as stated") if stated else Text(cells.shortened(reading.text, TEXT_WIDTH))
-    head.add_row(reading.reading_id[1:], name.append(f"  ({reading.kind})", style="dim"))
+    head.add_row(Text(reading.reading_id[1:]), name.append(f"  ({reading.kind})", style="dim"))
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
@@ -92,7 +92,7 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     parts: list[RenderableType] = [Text(), head, *(_indented(part) for part in [*shown, text])]
     failures = check_wording.failed(result.items)
     notes = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
-    if pages := check_wording.unused_pages(result.unread, result.excluded):
+    if pages := check_wording.unused_pages(result):
         notes.append("– web pages that are not evidence:")
         notes += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
     return [*parts, *(_indented(Text(line, style="yellow")) for line in notes)]

@@ -1,41 +1,22 @@
 """Words and signs for the results of `check`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pincite.judgement.confirmation import Outcome, Weighed, Weight, rank
+from pincite.judgement.confirmation import Outcome, Weighed, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report.cells import Look, one_line, shortened, why_excluded, why_unchecked
+from pincite.report.cells import WORDS, Look, one_line, shortened, why_excluded, why_unchecked
 from pincite.text import words as text_words
-from pincite.types import Exclusion, Failed, StatementType, Unchecked
+from pincite.types import Failed, StatementType
 
-LOOKS = {
-    Outcome.STRONG_CONFIRMATION: Look("▲▲▲", "strong confirmation", "supported", "bold green"),
-    Outcome.CONFIRMATION: Look("▲▲", "confirmation", "supported", "green"),
-    Outcome.WEAK_CONFIRMATION: Look("▲", "weak confirmation", "supported", "green"),
-    Outcome.BALANCED: Look(
-        "◆", "balanced: about as much for as against", "partly_supported", "dark_orange"
-    ),
-    Outcome.WEAK_DISCONFIRMATION: Look("▽", "weak disconfirmation", "refuted", "red"),
-    Outcome.DISCONFIRMATION: Look("▽▽", "disconfirmation", "refuted", "red"),
-    Outcome.STRONG_DISCONFIRMATION: Look("▽▽▽", "strong disconfirmation", "refuted", "bold red"),
-    Outcome.NO_EVIDENCE: Look("○", "no evidence found", "unchecked", "yellow"),
-    Outcome.FAILED: Look("⚠", "could not be judged", "unchecked", "yellow"),
-    Outcome.NOT_JUDGED: Look("–", "not judged", "unchecked", "dim"),
-}
-KINDS = {
-    StatementType.DESCRIPTIVE: "factual statement",
-    StatementType.ASCRIPTIVE: "statement about what someone says or believes",
-    StatementType.NORMATIVE: "opinion or demand",
-}
-SOURCES = {
-    SourceKind.OFFICIAL: "official source",
-    SourceKind.STUDY: "study",
-    SourceKind.PRESS: "press",
-    SourceKind.PRESS_RELEASE: "press release",
-    SourceKind.BLOG: "blog or social network",
-    SourceKind.UNKNOWN: "type of source unknown",
-}
+if TYPE_CHECKING:
+    from pincite.verbs.check.report import ReadingResult
+
+_WORDS = WORDS["check"]
+LOOKS = {Outcome(name): Look(**look) for name, look in _WORDS["looks"].items()}
+KINDS = {StatementType(name): words for name, words in _WORDS["kinds"].items()}
+SOURCES = {SourceKind(name): words for name, words in _WORDS["sources"].items()}
 OWN = "published by the subject of the statement"
 PRIMARY = "primary source (published by the subject)"
 NEAREST = "closest passages, counted neither for nor against: judge for yourself"
@@ -57,34 +38,36 @@ def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
     return text % {"threshold": f"{threshold:g}"}
 
 
-def only_by(weight: Weight, items: Sequence[Weighed]) -> str:
+def only_by(result: "ReadingResult") -> str:
     """Name those who alone say what the result rests on; empty if a document itself states it."""
-    level = rank(weight.outcome) or 0
+    level = rank(result.weight.outcome) or 0
     side = "for" if level > 0 else "against"
-    sources = [item.source for item in items if item.side == side]
+    sources = [item.source for item in result.items if item.side == side]
     own = {s: (s.publisher or s.author) if _is_own(s) and level > 0 else "" for s in sources}
     names = [source.speaker or own[source] for source in sources]
     return shortened(", ".join(dict.fromkeys(names)), _AUTHORS) if level and all(names) else ""
 
 
-def look(weight: Weight, items: Sequence[Weighed], words: Language = IN_ENGLISH) -> Look:
-    """Return how the outcome is shown; its label says if one source alone says so."""
-    if not (names := only_by(weight, items)):
-        found = LOOKS[weight.outcome]
-        return found._replace(label=words.say(found.label))
-    for_it = words.say("only according to %(names)s")
-    against = words.say("disputed only by %(names)s")
-    text = for_it if (rank(weight.outcome) or 0) > 0 else against
-    return LOOKS[Outcome.BALANCED]._replace(sign="△", label=text % {"names": names})
+def look(result: "ReadingResult", words: Language = IN_ENGLISH) -> Look:
+    """Return how an outcome is shown; its label says if one source alone says so.
+
+    "No evidence found" is said only where no passage is near.
+    """
+    outcome = result.weight.outcome
+    if names := only_by(result):
+        for_it = words.say("only according to %(names)s")
+        against = words.say("disputed only by %(names)s")
+        text = for_it if (rank(outcome) or 0) > 0 else against
+        return LOOKS[Outcome.BALANCED]._replace(sign="△", label=text % {"names": names})
+    is_near = outcome is Outcome.NO_EVIDENCE and result.nearest
+    return LOOKS[outcome]._replace(label=words.say(UNSETTLED if is_near else LOOKS[outcome].label))
 
 
-def sentence(
-    weight: Weight, items: Sequence[Weighed], kind: StatementType, words: Language = IN_ENGLISH
-) -> str:
+def summary(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """Describe the result of one reading."""
-    say, n_passages = words.say, len(items)
+    say, weight, n_passages = words.say, result.weight, len(result.items)
     if weight.outcome is Outcome.NOT_JUDGED:
-        return say(KINDS[kind])
+        return say(KINDS[result.reading.kind])
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
         return say("nothing relevant was found")
     if weight.outcome is Outcome.NO_EVIDENCE:
@@ -99,38 +82,36 @@ def sentence(
         )
         return text % {"n": weight.n_failed, "all": n_passages}
     n_for, n_against = (
-        len({item.text_id for item in items if item.side == side}) for side in ("for", "against")
+        len({item.text_id for item in result.items if item.side == side})
+        for side in ("for", "against")
     )
     values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
     values |= {"for": str(n_for), "against": str(n_against)}
     text = say("%(doc)s from %(texts)s, %(for)s for and %(against)s against") % values
-    return text + _how_sure(weight, n_passages, words)
+    return text + _how_sure(result, words)
 
 
-def mean_degree(weight: Weight, n_passages: int, words: Language = IN_ENGLISH) -> str:
+def mean_degree(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """Describe the mean degree and its uncertainty; empty without evidence."""
-    if weight.doc is None:
+    if result.weight.doc is None:
         return ""
-    text = words.say("mean degree %(doc)s") % {"doc": signed(weight.doc)}
-    return text + _how_sure(weight, n_passages, words)
+    text = words.say("mean degree %(doc)s") % {"doc": signed(result.weight.doc)}
+    return text + _how_sure(result, words)
 
 
-def _how_sure(weight: Weight, n_passages: int, words: Language) -> str:
-    unjudged = {"n": weight.n_failed, "all": n_passages}
+def _how_sure(result: "ReadingResult", words: Language) -> str:
+    weight = result.weight
+    unjudged = {"n": weight.n_failed, "all": len(result.items)}
     failed = words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
     capped = words.say("; beyond ±0.6 is strong only from two documents, or one word for word")
     return failed * bool(weight.n_failed) + capped * weight.is_capped
 
 
-def warning(
-    weight: Weight,
-    items: Sequence[Weighed],
-    words: Language = IN_ENGLISH,
-    lacks: Sequence[str] = (),
-) -> str:
+def warning(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """Say what must not be overlooked next to the mean; empty if nothing."""
-    texts = {item.text_id for n, item in enumerate(items) if n in weight.contradictions}
-    n, text = len(texts), ""
+    weight, lacks = result.weight, result.reading.lacks
+    items = enumerate(result.items)
+    n, text = len({item.text_id for n, item in items if n in weight.contradictions}), ""
     if n > 1 and weight.outcome is Outcome.BALANCED:
         text = words.say("%(num)d documents strongly contradict each other")
     elif n and weight.outcome is Outcome.BALANCED:
@@ -141,7 +122,7 @@ def warning(
             "%(num)d documents strongly contradict this",
             n,
         )
-    sources = [item.source for item in items if item.side == "for"]
+    sources = [item.source for item in result.items if item.side == "for"]
     own = words.say("every document for it was published by the subject of the statement")
     is_own = bool(sources) and all(map(_is_own, sources))
     unknown = words.say("it depends on what is not given: %(names)s")
@@ -151,9 +132,8 @@ def warning(
 
 def differs(reading: str, item: Weighed, words: Language = IN_ENGLISH) -> str:
     """Say which words of a reading neither a quote nor its title has; empty if none."""
-    unsaid = (
-        text_words.unsaid(reading, f"{item.passage.about} {item.quoted}") if item.quoted else ()
-    )
+    said = f"{item.passage.about} {item.quoted}"
+    unsaid = text_words.unsaid(reading, said) if item.quoted else ()
     return words.say("not in it: %(words)s") % {"words": ", ".join(unsaid)} if unsaid else ""
 
 
@@ -165,7 +145,7 @@ def group(source: Source) -> str:
     """The group of sources that a document is listed in."""
     if source.own:
         return PRIMARY if source.primary else OWN
-    return SOURCES[source.kind]
+    return str(SOURCES[source.kind])
 
 
 def group_order(source: Source) -> int:
@@ -204,11 +184,10 @@ def failed(items: Sequence[Weighed]) -> list[str]:
     ]
 
 
-def unused_pages(
-    unread: Sequence[Unchecked], excluded: Sequence[Exclusion], say: Callable[[str], str] = str
-) -> list[tuple[str, str]]:
-    why_not = [(page.url, why_unchecked(page, say)) for page in unread]
-    return [*why_not, *((page.url, why_excluded(page, say)) for page in excluded)]
+def unused_pages(result: "ReadingResult", words: Language = IN_ENGLISH) -> list[tuple[str, str]]:
+    """Return the addresses of pages that are not evidence, and why."""
+    unread = [(page.url, why_unchecked(page, words.say)) for page in result.unread]
+    return unread + [(page.url, why_excluded(page, words.say)) for page in result.excluded]
 
 
 def signed(doc: float | None) -> str:

@@ -15,7 +15,7 @@ from pincite.errors import InputError
 from pincite.report import cells
 from pincite.types import StatementType
 from pincite.verbs.check import render, wording
-from pincite.verbs.check.report import CheckReport, Interpretation
+from pincite.verbs.check.report import CheckReport, Interpretation, to_csv
 from pincite_server import demo, forms
 from pincite_server.forms import Form
 from pincite_server.identity import Consent, Identity, Reader, Runner
@@ -33,7 +33,7 @@ WRITERS = {
     "md": render.to_footnotes,
     "jsonld": render.to_claimreview,
     "html": render.to_html,
-    "csv": render.to_csv,
+    "csv": to_csv,
 }
 
 

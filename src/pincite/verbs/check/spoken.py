@@ -1,132 +1,27 @@
-"""Resolves who speaks: in a quote, and in a statement that was itself spoken.
+"""Makes a spoken statement stand alone, by rules for English.
 
-Words that a document ascribes to a speaker are not its own. A speaker who is not named counts as
-unnamed: a wrong name would be worse. A spoken statement is made to stand alone: what only addresses
-the listener is left out ("Look, let me be clear: …"), and "I", "our council", "last year" and
-"here" become what its speaker, date and place say. English, and what `ascription` knows of other
-languages.
+What only addresses the listener is left out ("Look, let me be clear: …"), and "I", "our council",
+"last year" and "here" become what its speaker, date and place say.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated
 
-from pincite.judgement.attribution import (
-    ADVERBS,
-    SPEAKER,
-    SPEECH_VERBS,
-    ascribes,
-    sayers,
-    subject_name,
-    turns,
-)
-from pincite.judgement.provenance import named_speaker
 from pincite.text import patterns, syntax, words_of
 from pincite.text.context import resolved
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
-from pincite.text.sentences import n_words, source_sentences
-from pincite.text.words import names, shared
 from pincite.types import Doc, Span
-from pincite.verbs.check.kinds import LONGEST, SAYS, ascription
+from pincite.verbs.check.quotes import QUOTATION
 
-UNNAMED = "an unnamed speaker"
-# "The results suggest that" and "we found that" are the document's own words.
-_ITSELF = words_of("readings", "own_words")
-_SHORTEST = 3  # words of a quotation; shorter ones are terms and titles
-_NEAR, _BACK = 2_000, 8  # characters before a quote, and sentences, searched for a name
-_FOLLOWING = 600  # characters behind it
-_CALLS, _FACTS, _PLACES, _HOPES, _FELT, _LISTENER, _ASKING, _JOINING, _POINTING, _PRONOUNS = (
+_CALLS, _FACTS, _PLACES, _HOPES, _FELT, _LISTENER, _ASKING, _JOINING, _POINTING = (
     words_of("spoken", name)
-    for name in "calls facts places hopes felt listener asking joining pointing pronouns".split()
+    for name in "calls facts places hopes felt listener asking joining pointing".split()
 )
-_P = patterns(
-    __file__,
-    "speakers",
-    speaker=SPEAKER,
-    adverbs=ADVERBS,
-    verbs=SPEECH_VERBS,
-    says=SAYS,
-    no_verb="|".join([*syntax.PREPOSITIONS, *syntax.BE, "and", "or", "but", "who", "which", "as"]),
-    auxiliaries="|".join(syntax.AUXILIARIES),
-)
-
-
-def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> str:
-    """Return to whom `text` ascribes the words of a quote that state a reading; "" if to none.
-
-    >>> text = "Ada Holm left. “The debt has doubled,” he told a crowd."
-    >>> speaker_in("The debt has doubled.", text, Span(15, len(text)))
-    'Ada Holm'
-    """
-    weights = dict[str, float]()  # of the words that each speaker shares with the reading
-    for sentence in source_sentences(quote.of(text), language):
-        span = sentence.moved(quote.start)
-        speaker = _speaker_of(reading, text, span, language)
-        weights[speaker] = max(shared(reading, span.of(text)), weights.get(speaker, 0.0))
-    own = weights.pop("", -1.0)
-    # What a reading says of the speaker is not only according to them.
-    about = subject_name(reading) if ascribes(reading) else ""
-    others = {name: weight for name, weight in weights.items() if not about or about not in name}
-    return "; ".join(others) if others and own <= max(others.values()) else ""
-
-
-def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
-    """Return who says a sentence of a text; "" for the text itself."""
-    sentence = span.of(text)
-    if before := [turn for turn in turns(text) if turn.start < span.end]:
-        return before[-1].speaker
-    if len(sentence) > LONGEST:
-        return ""
-    said = ascription(sentence, language)
-    name = named_speaker(said.speaker) if said else ""
-    if name and _ITSELF.isdisjoint(name.lower().split()):
-        return _full_name(text, span, name)
-    start = max(0, text.rfind("\n", 0, span.start) + 1, span.start - _NEAR)
-    near = text[start : span.end + _FOLLOWING]
-    quotations = [Span(*match.span()).moved(start) for match in _P["quotation"].finditer(near)]
-    inside = [quotation for quotation in quotations if quotation.overlaps(span)]
-    quoted = " ".join(text[max(a, span.start) : min(b, span.end)] for a, b in inside)
-    rest = _P["quotation"].sub(" ", sentence) if quoted != sentence else ""
-    if n_words(quoted) < _SHORTEST or shared(reading, quoted) <= shared(reading, rest):
-        return ""
-    whole = Span(inside[0].start, inside[-1].end)
-    return _full_name(text, whole, _name_beside(text, start, whole))
-
-
-def _name_beside(text: str, start: int, quotation: Span) -> str:
-    """Return the name behind a quotation, else the last before it from `start`; "" if none."""
-    if tag := _P["tag"].match(text, quotation.end):
-        return str(next(filter(None, tag.groups())))
-    before = _P["quotation"].sub("\n", text[start : quotation.start])
-    return next(reversed(sayers(before)), "")
-
-
-def _full_name(text: str, span: Span, name: str) -> str:
-    """Return a speaker's name; for a pronoun or none, the one who spoke before."""
-    name = named_speaker(name)
-    if name and not _is_pronoun(name):
-        return name
-    before = text[max(0, span.start - _NEAR) : span.start]
-    earlier = source_sentences(before, "en")[-_BACK:]
-    for sentence_span in reversed(earlier):
-        sentence = _P["quotation"].sub(" ", sentence_span.of(before)).strip()
-        speaker = next(iter(sayers(sentence)), "")
-        if speaker and not _is_pronoun(speaker):
-            return named_speaker(speaker)
-        subject = subject_name(sentence) if sentence_span == earlier[-1] else ""
-        # "Applause followed": one word with a capital because it opens the sentence.
-        is_only_first = " " not in subject and sentence.startswith(subject)
-        if subject and (not is_only_first or subject in names(before)):
-            return subject
-    return UNNAMED
-
-
-def _is_pronoun(name: str) -> bool:
-    return name.partition(" ")[0].lower() in _PRONOUNS
-
-
-# ── In the statement ────────────────────────────────────────────────────────────────────────────
+_SHORTEST_STATEMENT = 3  # words
+_P = patterns(__file__, "spoken", auxiliaries="|".join(syntax.AUXILIARIES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +66,7 @@ def _plain(text: str) -> str:
     """Drop openings and closings that say nothing but that something is being said."""
     text = _P["lets"].sub(lambda match: f"{match[1]} us", _P["its"].sub(r"\1 is", text))
     text = _P["contracted"].sub(lambda match: match[1] + _LONG[match[2].lower()], text)
-    if not _P["quotation"].search(text):
+    if not QUOTATION.search(text):
         text = _P["negated"].sub(lambda m: _SHORT_NOT.get(m[1].lower(), f"{m[1]} not"), text)
     if asked := _P["asked"].match(text):
         answer = text[asked.end() :]
@@ -194,7 +89,7 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
         return True
     named = any(word[:1].isupper() and word != "I" for word in spoken.split()[1:])
     going_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING
-    if named or going_on or not words or len(rest.split()) < _SHORTEST:
+    if named or going_on or not words or len(rest.split()) < _SHORTEST_STATEMENT:
         return False
     if mark != " that" and _CALLS.issuperset(words):
         return True
@@ -204,7 +99,12 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
         return finite_verb(rest) is not None
     if words[0] in ("the", "that", "this", "it"):  # "the truth is", "that is a fact"
         return not _FACTS.isdisjoint(words) and (words[-1] == "is" or words[-1] in _FACTS)
-    verb, asks = finite_verb(spoken), words[0] in _ASKING
+    return _addresses_listener(spoken, words, mark)
+
+
+def _addresses_listener(clause: str, words: Sequence[str], mark: str) -> bool:
+    """Whether a clause speaks to the listener now: "I can tell you", "let me be clear"."""
+    verb = finite_verb(clause)
     if words[:2] == ["i", "will"] and not _LISTENER.isdisjoint(words[2:]):
         return True
     if verb and (verb.form == "past" or verb.word in ("was", "were", "had", "have", "will")):
@@ -216,7 +116,7 @@ def _is_shell(what: str, mark: str, rest: str) -> bool:
     if words[0] == "i" and mark in (":", ""):
         return True  # "I'm thrilled: we won"
     commands = mark != " that" and words[0] in lemmas(words[0]).get("VERB", ())
-    return not _LISTENER.isdisjoint(words) and (asks or commands)
+    return not _LISTENER.isdisjoint(words) and (words[0] in _ASKING or commands)
 
 
 def _comments(clause: str) -> bool:
