@@ -18,12 +18,13 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from pincite.errors import ConfigError, PinciteError
+from pincite.errors import ConfigError
 from pincite.library.private_copies import AccountCopies
 from pincite_server import plugins
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import DAY, Role
+from pincite_server.problems import Problem
 from pincite_server.tables import (
     accounts,
     api_keys,
@@ -117,18 +118,6 @@ def _bytes(password: str) -> bytes:
 # ── Accounts ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class AccountExists(PinciteError):
-    """The name or the login belongs to another account."""
-
-    exit_code = 2
-
-
-class LastAdmin(PinciteError):
-    """The only admin cannot be removed."""
-
-    exit_code = 2
-
-
 @dataclass(frozen=True, slots=True)
 class Account:
     """A user of the server."""
@@ -162,7 +151,7 @@ class Accounts:
 
         Raises:
             ConfigError: the name or the password is not valid.
-            AccountExists
+            Problem: 409, the name is taken.
         """
         name = valid_name(name)
         stored = hash_password(password, name) if password is not None else None
@@ -213,7 +202,7 @@ class Accounts:
 
         Raises:
             ConfigError: the password is not valid.
-            LastAdmin
+            Problem: 409, it is the last admin.
         """
         account = self.get(account_id)
         if account is None:
@@ -313,7 +302,7 @@ class Accounts:
 
         An existing account with this name is never linked, because a name does not prove identity.
 
-        Raises AccountExists: the user logged in twice at once.
+        Raises Problem: 409, the user logged in twice at once.
         """
         account_id = new_id()
         try:
@@ -322,18 +311,17 @@ class Accounts:
                 _link(db, provider, subject, account_id, name)
                 return account
         except sa.exc.IntegrityError as error:
-            raise AccountExists("This login now has an account. Log in again.") from error
+            detail = "This login now has an account. Log in again."
+            raise Problem(409, "name_taken", detail) from error
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
-        """Link an account to a provider's user.
-
-        Raises AccountExists: the user is linked to another account.
-        """
+        """Link an account to a provider's user. Raises Problem: 409, the user has another account."""
         try:
             with self._db.writing() as db:
                 _link(db, provider, subject, account_id, name)
         except sa.exc.IntegrityError as error:
-            raise AccountExists("This login already belongs to an account.") from error
+            detail = "This login already belongs to an account."
+            raise Problem(409, "name_taken", detail) from error
 
     def logins(self, account_id: str) -> list[tuple[str, str]]:
         """Provider and name there of each login."""
@@ -343,7 +331,7 @@ class Accounts:
     def unlink(self, account_id: str, provider: str) -> bool:
         """Remove a login; False if there was none.
 
-        Raises ConfigError: it is the only way to log in to the account.
+        Raises Problem: 409, it is the only way to log in to the account.
         """
         mine = logins.c.account_id == account_id
         with self._db.writing() as db:
@@ -351,7 +339,8 @@ class Accounts:
             this = accounts.c.account_id == account_id
             password = db.execute(sa.select(accounts.c.password).where(this)).scalar()
             if password is None and not db.execute(others).scalar():
-                raise ConfigError("There is no other way into the account. Set a password first.")
+                detail = "There is no other way into the account. Set a password first."
+                raise Problem(409, "last_way_in", detail)
             gone = db.execute(logins.delete().where(mine & (logins.c.provider == provider)))
             return gone.rowcount > 0
 
@@ -361,7 +350,8 @@ def _unique(name: str) -> Iterator[None]:
     try:
         yield
     except sa.exc.IntegrityError as error:
-        raise AccountExists(f"There is already an account called {name!r}.") from error
+        detail = f"There is already an account called {name!r}."
+        raise Problem(409, "name_taken", detail) from error
 
 
 def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name: str) -> None:
@@ -410,12 +400,13 @@ def _valid(token: str) -> sa.ColumnElement[bool]:
 
 
 def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
-    """Raise `LastAdmin` for the only admin. Locks the rows, so that two admins cannot both go."""
+    """Raise Problem (409) for the only admin. Locks the rows, so that two cannot both go."""
     admins = sa.select(accounts.c.account_id).where(
         accounts.c.role == Role.ADMIN.value, accounts.c.disabled.is_(False)
     )
     if list(db.execute(admins.with_for_update()).scalars()) == [account_id]:
-        raise LastAdmin("This is the only admin. Make someone else an admin first.")
+        detail = "This is the only admin. Make someone else an admin first."
+        raise Problem(409, "last_admin", detail)
 
 
 def _first(db: sa.Connection, which: sa.ColumnElement[bool]) -> Account | None:
@@ -441,7 +432,7 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
     Shared corpora stay without an owner. Private corpora and copies are marked as deleted;
     `Site.tidy` removes their folders.
 
-    Raises LastAdmin.
+    Raises Problem: 409, it is the last admin.
     """
     mine = corpora.c.owner == account_id
     private = mine & (corpora.c.shared == Shared.PRIVATE.value)

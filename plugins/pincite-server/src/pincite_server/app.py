@@ -7,12 +7,8 @@ from fastapi import Depends, FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from pincite_server import openapi, operator_texts, plugins, problems, rendering, static_files
-from pincite_server.accounts import AccountExists, LastAdmin
-from pincite_server.corpora import AccountFull, DiskFull, NameTaken
 from pincite_server.identity import Identify, identify_local
-from pincite_server.jobs import QueueFull, TooManyOfYours
 from pincite_server.middleware import Limits, SecurityMiddleware
-from pincite_server.oauth import LoginFailed
 from pincite_server.operation import Metrics
 from pincite_server.routes import (
     accounts,
@@ -41,16 +37,6 @@ ROUTERS = (
     *(static_files.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
     *(corpora.pages, feedback.pages, results.pages, login.pages, accounts.pages, admin.pages),
 )
-REFUSALS: problems.Refusals = {
-    QueueFull: (429, "queue_full", {"Retry-After": "30"}),
-    TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
-    NameTaken: (409, "name_taken", {}),
-    AccountExists: (409, "name_taken", {}),
-    LastAdmin: (409, "last_admin", {}),
-    LoginFailed: (403, "login_refused", {}),
-    DiskFull: (507, "disk_full", {}),
-    AccountFull: (422, "account_full", {}),
-}
 ABOUT = """Does the source support the statement, and if not, which one would?
 
 Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow its `events`, and get its
@@ -82,7 +68,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         "ask": read_examples(server.questions),
     }
     app.state.problem_page = rendering.problem_page
-    problems.install(app, REFUSALS)
+    problems.install(app)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)
     for router in (*ROUTERS, *added):
         app.include_router(router)

@@ -40,6 +40,7 @@ from pincite.library.private_copies import AccountCopies
 from pincite.protocols import Encoder
 from pincite_server.database import Database
 from pincite_server.jobs import JobStore
+from pincite_server.problems import Problem
 from pincite_server.settings import ServerSettings
 from pincite_server.tables import corpora, new_id, now
 from pincite_server.uploads import Uploads
@@ -50,10 +51,6 @@ class Shared(StrEnum):
 
     PRIVATE = "private"
     EVERYBODY = "everybody"
-
-
-class NameTaken(PinciteError):
-    """The owner already has a corpus with this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ class CorpusRegister:
         `name` must be unique per owner. `address` is that of an existing corpus, or None for a new
         corpus in the server's folder.
 
-        Raises NameTaken.
+        Raises Problem: 409, the name is taken.
         """
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
@@ -104,7 +101,7 @@ class CorpusRegister:
         try:
             self._db.write(corpora.insert().values(values))
         except sa.exc.IntegrityError as error:
-            raise NameTaken(f"There is already a corpus called {name!r}.") from error
+            raise _name_taken(name) from error
         return entry
 
     def folder_of(self, corpus_id: str) -> Path:
@@ -128,12 +125,12 @@ class CorpusRegister:
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
-        """Change the name, the description, or who can read the corpus. Raises NameTaken."""
+        """Change the name, the description, or who can read the corpus. Raises Problem: 409."""
         try:
             this = corpora.c.corpus_id == corpus_id
             self._db.write(corpora.update().where(this).values(**values))
         except sa.exc.IntegrityError as error:
-            raise NameTaken(f"There is already a corpus called {values['name']!r}.") from error
+            raise _name_taken(values["name"]) from error
 
     def mark_deleted(self, corpus_id: str) -> None:
         """Hide the corpus from all users and free its name."""
@@ -153,6 +150,10 @@ class CorpusRegister:
         values["address"] = self._folder / where if isinstance(where, Path) else where
         values["shared"] = Shared(values["shared"])
         return CorpusEntry(**values)
+
+
+def _name_taken(name: object) -> Problem:
+    return Problem(409, "name_taken", f"There is already a corpus called {name!r}.")
 
 
 _FIELDS = [
@@ -199,7 +200,7 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
             continue
         try:
             register.add(owner, name, address=address, shared=Shared.EVERYBODY)
-        except NameTaken as error:
+        except Problem as error:
             if name not in linked():  # otherwise another starting process has added it
                 raise ConfigError(f"{SETTING}: {error}") from error
     return list(linked().values())
@@ -370,14 +371,6 @@ def removed(folder: Path) -> bool:
     return is_free
 
 
-class DiskFull(PinciteError):
-    """The disk has less free space than the settings reserve."""
-
-
-class AccountFull(PinciteError):
-    """The account's storage limit is reached or would be exceeded."""
-
-
 class Quotas:
     """Limits on disk usage."""
 
@@ -387,17 +380,19 @@ class Quotas:
         self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
 
     def check_disk(self) -> None:
-        """Refuse new jobs and files while the disk is nearly full. Raises DiskFull."""
+        """Refuse new jobs and files while the disk is nearly full. Raises Problem: 507."""
         if shutil.disk_usage(self._folder).free < self._spare:
-            raise DiskFull(
+            raise Problem(
+                507,
+                "disk_full",
                 "The server's disk is nearly full, so it takes no new jobs or files. Try again "
-                "later, or tell the operator."
+                "later, or tell the operator.",
             )
 
     def check_account(self, owner: str, n_more: int = 0) -> None:
         """Refuse `n_more` bytes of files if they would exceed the account's limit.
 
-        Raises AccountFull.
+        Raises Problem: 422.
         """
         if not self._each:
             return
@@ -421,9 +416,11 @@ class Quotas:
         )
         if used + n_more > self._each:
             parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
-            raise AccountFull(
+            raise Problem(
+                422,
+                "account_full",
                 f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
-                f"{_mb(n_more)} would be added. Delete something, or upload less."
+                f"{_mb(n_more)} would be added. Delete something, or upload less.",
             )
 
 

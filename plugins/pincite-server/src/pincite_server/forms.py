@@ -230,7 +230,7 @@ def rejected(
 
     Raises Problem: the same one, if the form did not cause it.
     """
-    if problem.status != 422 or problem.code == "account_full":
+    if not problem.of_values:
         raise problem
     say = translations(language_of(request)).gettext
     faults: dict[str, str] = {}

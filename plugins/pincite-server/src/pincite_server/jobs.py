@@ -17,8 +17,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pincite.errors import PinciteError
 from pincite_server.database import Database, Lock
+from pincite_server.problems import Problem
 from pincite_server.tables import Kind, job_events, job_files, jobs, new_id, newest_first, now
 
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
@@ -38,14 +38,6 @@ class Status(StrEnum):
 
 
 ENDED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
-
-
-class QueueFull(PinciteError):
-    """The queue is full; retry later."""
-
-
-class TooManyOfYours(PinciteError):
-    """The account has reached its limit of waiting and running jobs; retry when one has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +73,7 @@ class Event:
     at: float
 
 
+_RETRY = {"Retry-After": "30"}
 _COLUMNS = [jobs.c[name] for name in Job.__slots__]
 _EARLIER = jobs.alias("earlier")
 # When the last job of a job's owner started; an account's jobs start in order.
@@ -105,7 +98,7 @@ class JobStore:
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
     def submit(self, owner: str, kind: Kind, title: str, request: Mapping[str, Any]) -> Job:
-        """Queue a job. Raises QueueFull, TooManyOfYours."""
+        """Queue a job. Raises Problem: 429, the queue is full, or has too many jobs of the owner."""
         short = dict(request)
         text = short.pop(TEXT, None)
         job_id = new_id()
@@ -344,13 +337,15 @@ class JobStore:
         count = sa.select(sa.func.count()).select_from(jobs)
         own = count.where(jobs.c.status.not_in(ENDED), jobs.c.owner == owner)
         if self._each and (n_own := db.execute(own).scalar_one()) >= self._each:
-            raise TooManyOfYours(
+            detail = (
                 f"You already have {n_own} waiting or running jobs, the limit for an account. Try "
                 "again when one has ended, or cancel one."
             )
+            raise Problem(429, "too_many_of_yours", detail, headers=_RETRY)
         waiting = db.execute(count.where(jobs.c.status == Status.QUEUED)).scalar_one()
         if waiting >= self._queue:
-            raise QueueFull(f"The queue is full: {waiting} jobs are waiting. Try again later.")
+            detail = f"The queue is full: {waiting} jobs are waiting. Try again later."
+            raise Problem(429, "queue_full", detail, headers=_RETRY)
 
     def _put_back(self, db: sa.Connection, job_id: str, attempts: int, cancelled: bool) -> None:
         if cancelled:

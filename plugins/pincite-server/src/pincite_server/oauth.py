@@ -30,9 +30,10 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from authlib.oidc.discovery import get_well_known_url
 
-from pincite.errors import ConfigError, PinciteError
+from pincite.errors import ConfigError
 from pincite.settings import schema
 from pincite_server.identity import Role
+from pincite_server.problems import Problem
 from pincite_server.settings import LOCAL_NAMES
 from pincite_server.tables import whole
 
@@ -45,8 +46,9 @@ Kind = Literal["mediawiki", "oidc"]
 LOG = logging.getLogger("pincite.server")
 
 
-class LoginFailed(PinciteError):
+def _refused(detail: str) -> Problem:
     """The provider did not identify the user, or has blocked them."""
+    return Problem(403, "login_refused", detail)
 
 
 class Endpoints(NamedTuple):
@@ -62,7 +64,7 @@ class Endpoints(NamedTuple):
 def discovered(issuer: str) -> Endpoints:
     """The endpoints that an issuer publishes (OpenID Connect Discovery 1.0); failures are retried.
 
-    Raises LoginFailed
+    Raises Problem: 403.
     """
 
     async def fetch() -> Any:
@@ -80,7 +82,7 @@ def discovered(issuer: str) -> Endpoints:
     except Exception as error:  # a remote server may respond with anything
         LOG.warning("OpenID discovery at %s failed: %r", issuer, error)
         what = "The login service does not answer as expected. Try again later, or ask the operator"
-        raise LoginFailed(f"{what} of this server.") from error
+        raise _refused(f"{what} of this server.") from error
     post = "client_secret_post"
     return Endpoints(authorize, token, profile, post if post in methods else "client_secret_basic")
 
@@ -105,7 +107,7 @@ class Provider:
 
     @property
     def endpoints(self) -> Endpoints:
-        """Raises LoginFailed: the issuer does not state them."""
+        """Raises Problem: 403, the issuer does not state them."""
         if self.kind == "mediawiki":
             base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"
             urls = f"{base}/authorize", f"{base}/access_token", f"{base}/resource/profile"
@@ -147,7 +149,7 @@ def begin_login(provider: Provider, callback: str) -> tuple[str, str, str]:
 
 
 def fetch_person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
-    """Exchange the code for the user's identity. Raises LoginFailed."""
+    """Exchange the code for the user's identity. Raises Problem: 403."""
     _, token_url, profile_url, _ = provider.endpoints
 
     async def fetch() -> Any:
@@ -163,12 +165,12 @@ def fetch_person(provider: Provider, callback: str, code: str, verifier: str) ->
         profile = _within_time(fetch)
     except OAuthError as error:
         reason = whole(str(error.error))[:100]
-        raise LoginFailed(f"The provider refused ({reason}). Try again.") from error
+        raise _refused(f"The provider refused ({reason}). Try again.") from error
     except Exception as error:  # a remote server may respond with anything
         name = type(error).__name__
-        raise LoginFailed(f"The provider did not answer as expected ({name}).") from error
+        raise _refused(f"The provider did not answer as expected ({name}).") from error
     if not isinstance(profile, dict):
-        raise LoginFailed("The provider did not identify the user.")
+        raise _refused("The provider did not identify the user.")
     return _person(provider, profile)
 
 
@@ -180,9 +182,9 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
         or not 1 <= len(str(subject)) <= 200
         or not str(subject).isprintable()  # half a surrogate pair cannot be stored
     ):
-        raise LoginFailed(f"The provider sent no {provider.subject!r}, which identifies a user.")
+        raise _refused(f"The provider sent no {provider.subject!r}, which identifies a user.")
     if profile.get("blocked") is True:  # a field of MediaWiki profiles
-        raise LoginFailed("This account is blocked at the provider.")
+        raise _refused("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else USERNAMES
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
     return Person(str(subject), whole(names[0]) if names else "")

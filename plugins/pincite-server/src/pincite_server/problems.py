@@ -25,8 +25,6 @@ LOG = logging.getLogger("pincite.server")
 _CODES = {413: "too_large"}  # Python's name differs between versions
 FIRST = {"not_logged_in": "/login", "consent_required": "/consent"}  # pages, by code
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
-# Status, code and headers for exceptions that the stores raise.
-Refusals = Mapping[type[PinciteError], tuple[int, str, Mapping[str, str]]]
 
 
 class ProblemBody(BaseModel):
@@ -43,8 +41,10 @@ class ProblemBody(BaseModel):
     errors: list[dict[str, Any]] | None = None
 
 
-class Problem(Exception):
-    """An error that becomes the response to a request."""
+class Problem(PinciteError):
+    """An error that becomes the response to a request; the stores raise it, too."""
+
+    exit_code = 2
 
     def __init__(
         self,
@@ -58,6 +58,11 @@ class Problem(Exception):
         super().__init__(detail)
         self.status, self.code, self.detail = status, code, detail
         self.headers, self.errors = dict(headers or {}), errors
+
+    @property
+    def of_values(self) -> bool:
+        """Whether values of a form caused it, so that the form is shown again."""
+        return self.status == 422 and self.code != "account_full"
 
 
 def not_found(
@@ -99,17 +104,17 @@ def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
     return Problem(422, "invalid_request", f"{first['where']}: {first['what']}.", errors=errors)
 
 
-def install(app: FastAPI, refusals: Refusals) -> None:
+def install(app: FastAPI) -> None:
     """Register handlers that turn every error into a problem."""
 
     async def answered(request: Request, error: Exception) -> Response:
-        return response(request, _problem(error, refusals))
+        return response(request, _problem(error))
 
-    for kind in (Problem, RequestValidationError, HTTPException, PinciteError):
+    for kind in (RequestValidationError, HTTPException, PinciteError):
         app.add_exception_handler(kind, answered)
 
 
-def _problem(error: Exception, refusals: Refusals) -> Problem:
+def _problem(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
@@ -121,9 +126,6 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
         # Its message includes the database URL; `Database` has logged it.
         detail = "The database does not answer. Try again later."
         return Problem(503, "database_unavailable", detail, headers={"Retry-After": "10"})
-    for kind, (status, code, headers) in refusals.items():
-        if isinstance(error, kind):
-            return Problem(status, code, str(error), headers=headers)
     is_setting = isinstance(error, ConfigError)
     status, code = (422, "invalid_setting") if is_setting else (500, "internal")
     return Problem(status, code, str(error))

@@ -15,8 +15,6 @@ from pincite_server import tables
 from pincite_server.accounts import (
     MAX_KEY,
     OWNERS,
-    AccountExists,
-    LastAdmin,
     forget,
     name_key,
     valid_name,
@@ -25,6 +23,7 @@ from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import Role
 from pincite_server.jobs import JobStore, Status
+from pincite_server.problems import Problem
 from pincite_server.settings import ServerSettings
 from pincite_server.share_links import ShareLinks
 from pincite_server.site import Site, open_people
@@ -72,8 +71,9 @@ def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
 @pytest.mark.parametrize("twin", ["ADA", "ada", "\uff21da", "\U0001d400da"])
 def test_names_that_look_the_same_are_one(site: Site, twin: str) -> None:
     site.people.accounts.add("Ada", Role.READER)
-    with pytest.raises(AccountExists):
+    with pytest.raises(Problem) as refused:
         site.people.accounts.add(twin, Role.READER)
+    assert refused.value.code == "name_taken"
 
 
 # ── Accounts, as admins look after them ──────────────────────────────────────────────────────────
@@ -135,8 +135,9 @@ def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, str
     assert gone.status_code == 409
     other = site.people.accounts.add("another", Role.ADMIN)
     site.people.accounts.change(other.account_id, disabled=True)  # a disabled one does not count
-    with pytest.raises(LastAdmin):
+    with pytest.raises(Problem) as refused:
         site.people.accounts.change(account_id, role=Role.READER)
+    assert refused.value.code == "last_admin"
     site.people.accounts.change(other.account_id, disabled=False)
     assert site.people.accounts.change(account_id, role=Role.READER)
 

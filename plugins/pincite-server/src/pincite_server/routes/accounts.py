@@ -6,7 +6,6 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
-from pincite.errors import ConfigError
 from pincite_server import forms
 from pincite_server.accounts import forget
 from pincite_server.forms import Form, also_posted
@@ -81,11 +80,8 @@ def revoke_key(key_id: IdPath, who: AccountOwner, site: Stores) -> None:
 @also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
 def unlink_login(provider: IdPath, who: AccountOwner, site: Stores) -> None:
     """Unlink a login at a provider."""
-    try:
-        if not site.people.accounts.unlink(who.account_id, provider):
-            raise not_found()
-    except ConfigError as error:
-        raise Problem(409, "last_way_in", str(error)) from error
+    if not site.people.accounts.unlink(who.account_id, provider):
+        raise not_found()
 
 
 @also_posted(pages, "/account/delete", then="/login")

@@ -165,7 +165,7 @@ async def hand_in(
     try:
         stored = await add_copy(job_id, claim, citation, request, who, site)
     except Problem as problem:
-        if problem.status != 422:
+        if not problem.of_values:
             raise
         look = Look(await run_sync(readable, site, job_id, who), who)
         result = await run_sync(site.jobs.result, job_id) or b""
@@ -223,7 +223,7 @@ async def replace_copy(sha256: Sha256, request: Request, who: Runner, site: Stor
         async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
             await run_sync(_replace, site, who, sha256, form, upload_id, limiter=READERS)
     except Problem as problem:
-        if problem.status != 422:
+        if not problem.of_values:
             raise
         return await run_sync(_copies, request, who, site, (sha256, problem))
     return forms.redirect("/copies")

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from pincite.codec import JsonReport
 from pincite.errors import InputError
 from pincite.types import own_digest
-from pincite_server.corpora import UNREADABLE, CorpusEntry, DiskFull
+from pincite_server.corpora import UNREADABLE, CorpusEntry
 from pincite_server.identity import Consent, Identity, Reader, Runner
 from pincite_server.jobs import Job, JobStore, Status
 from pincite_server.problems import Problem, not_found
@@ -102,12 +102,7 @@ class EventList(BaseModel):
 
 
 def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
-    """Queue a job.
-
-    Raises:
-        Problem: 422, the server cannot fulfil the request.
-        DiskFull, QueueFull, TooManyOfYours
-    """
+    """Queue a job. Raises Problem: 422, the server cannot fulfil the request; 429; 507."""
     site.quotas.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
         raise Problem(
@@ -208,9 +203,7 @@ async def upload_form(
 
     `known` has its fields, and `long` gives the limits in bytes of long fields.
 
-    Raises:
-        Problem: the form belongs to another session, or is not a form.
-        DiskFull
+    Raises Problem: the form belongs to another session, or is not a form; 507.
     """
     token = request.headers.get(CSRF_HEADER)
     if token is not None and who.csrf:
@@ -229,7 +222,8 @@ async def upload_form(
         raise Problem(422, "invalid_form", str(error)) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull("The server's disk is full; nothing was stored.") from error
+            detail = "The server's disk is full; nothing was stored."
+            raise Problem(507, "disk_full", detail) from error
         raise
 
 

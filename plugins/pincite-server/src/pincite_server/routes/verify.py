@@ -118,12 +118,7 @@ async def _job_of_form(
 
 
 def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
-    """Start the job that a form describes.
-
-    Raises:
-        Problem: 422, the form is incomplete.
-        AccountFull, QueueFull, TooManyOfYours
-    """
+    """Start the job that a form describes. Raises Problem: 422, the form is incomplete."""
     sources = [file for field, file in sent.files if field.startswith(SOURCES)]
     if n_bytes := sum(file.n_bytes for file in sources):
         site.quotas.check_account(who.account_id, n_bytes)
