@@ -315,7 +315,7 @@ class Accounts:
             raise Problem(409, "name_taken", detail) from error
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
-        """Link an account to a provider's user. Raises Problem: 409, the user has another account."""
+        """Link an account to a provider's user. Raises Problem: 409, the user has another one."""
         try:
             with self._db.writing() as db:
                 _link(db, provider, subject, account_id, name)

@@ -6,15 +6,13 @@ All parts of the server return errors as `application/problem+json`.
 from fastapi import Depends, FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from pincite_server import openapi, operator_texts, plugins, problems, rendering, static_files
+from pincite_server import openapi, operator_texts, plugins, problems, rendering
 from pincite_server.identity import Identify, identify_local
 from pincite_server.middleware import Limits, SecurityMiddleware
 from pincite_server.operation import Metrics
 from pincite_server.routes import (
     accounts,
-    admin,
-    ask,
-    check,
+    check_ask,
     citations,
     copies,
     corpora,
@@ -34,8 +32,8 @@ from pincite_server.worker import Worker
 ROUTERS = (
     *(meta.api, jobs.api, verify.api, citations.api, copies.api, corpora.api, feedback.api),
     accounts.api,
-    *(static_files.router, meta.pages, verify.pages, copies.pages, check.pages, ask.pages),
-    *(corpora.pages, feedback.pages, results.pages, login.pages, accounts.pages, admin.pages),
+    *(meta.pages, verify.pages, copies.pages, check_ask.pages, corpora.pages, feedback.pages),
+    *(results.pages, login.pages, accounts.pages, accounts.admin),
 )
 ABOUT = """Does the source support the statement, and if not, which one would?
 

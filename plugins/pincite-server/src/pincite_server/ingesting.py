@@ -16,7 +16,7 @@ from pincite.errors import CorpusInUse, InputError
 from pincite.protocols import Encoder
 from pincite.settings import Settings
 from pincite.types import Reason, Unchecked
-from pincite_server.job_output import Done, Emit
+from pincite_server.jobs import Done, Emit
 from pincite_server.requests import IngestRequest, SentFile
 from pincite_server.tables import whole
 

@@ -26,20 +26,17 @@ from pincite.settings import Settings
 from pincite_server import ingesting, work
 from pincite_server.corpora import CorpusRegister, hide_places, removed
 from pincite_server.database import Database, DatabaseError
-from pincite_server.job_output import Done
-from pincite_server.jobs import Job, JobStore, Status
+from pincite_server.jobs import Done, Job, JobStore, Status
 from pincite_server.logs import configure_logs
 from pincite_server.requests import corpora_in
 from pincite_server.settings import ServerSettings
 from pincite_server.settings import load as load_server_settings
 from pincite_server.site import account_copies
 from pincite_server.uploads import Uploads
+from pincite_server.worker import DONE
 
 T = TypeVar("T")
 LOG = logging.getLogger("pincite.server.worker")
-DONE = b"done\n"  # written to stdout when a job has ended
-
-
 PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest matters
 WRITE_SECONDS = 0.3  # between transactions that write events
 PATIENCE_SECONDS = 900.0  # while the database is unavailable; then the job is requeued

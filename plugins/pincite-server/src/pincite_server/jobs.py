@@ -10,8 +10,8 @@ ago, so a user who queues ten articles delays other users by at most one of them
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -73,6 +73,16 @@ class Event:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the work on a job returns."""
+
+    result: str  # JSON, as printed by `--json` on the command line
+    complete: bool  # False if the job was stopped early
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+Emit = Callable[[str, Mapping[str, Any]], None]  # called with the kind of an event and its data
 _RETRY = {"Retry-After": "30"}
 _COLUMNS = [jobs.c[name] for name in Job.__slots__]
 _EARLIER = jobs.alias("earlier")
@@ -98,7 +108,7 @@ class JobStore:
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
     def submit(self, owner: str, kind: Kind, title: str, request: Mapping[str, Any]) -> Job:
-        """Queue a job. Raises Problem: 429, the queue is full, or has too many jobs of the owner."""
+        """Queue a job. Raises Problem: 429, the queue is full, or has enough jobs of the owner."""
         short = dict(request)
         text = short.pop(TEXT, None)
         job_id = new_id()

@@ -7,6 +7,7 @@ Besides the names from `verbs.verify.render`, templates can use `_("…")`, `nge
 for notes. Pass only our own texts to `_`, never text from outside: its result is not escaped.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from pincite.report import cells, templates
 from pincite.report.cells import REASONS
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
-from pincite_server import plugins, static_files
+from pincite_server import plugins
 from pincite_server.identity import Identity, Permission
 from pincite_server.jobs import Job
 from pincite_server.languages import LANGUAGES, language_of, translations
@@ -70,7 +71,7 @@ class Look:
         return self.is_own and self.who is not None and Permission.RUN in self.who.may
 
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES, STATIC = (Path(__file__).parent / name for name in ("templates", "static"))
 
 
 def page(
@@ -119,7 +120,7 @@ def _environment(language: str) -> Any:
     folders = [TEMPLATES, *plugins.folders("templates")]
     environment = templates.environment(folders, texts, language)
     environment.globals |= render.names(Language(texts.gettext, texts.ngettext)) | {
-        "static": static_files.address,
+        "static": static_address,
         "meaning": lambda label: texts.gettext(wording.LEGEND[Label(label)]),
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
@@ -129,6 +130,35 @@ def _environment(language: str) -> Any:
         "accepted": ",".join(ENDINGS),
     }
     return environment
+
+
+# ── Static files ─────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """The static files of the server and its plugins, by name."""
+    paths = [STATIC / "icon.svg", STATIC / "pages.js"]
+    paths += [path for folder in plugins.folders("static") for path in folder.iterdir()]
+    found = {path.name: path.read_bytes() for path in paths}
+    htmx = (STATIC / "htmx" / "htmx.min.js").read_bytes()
+    return found | {"htmx.js": htmx, "pincite.css": _style().encode()}
+
+
+@cache
+def static_address(name: str) -> str:
+    """The URL of a static file, with a hash of its content so that browsers can cache it."""
+    return f"/static/{hashlib.sha256(static_files()[name]).hexdigest()[:12]}/{name}"
+
+
+def _style() -> str:
+    """The style sheet of the reports, each scoped to its own page, and that of the pages."""
+    scoped = "".join(
+        f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
+    )
+    sheets = ("pages.css", "corpora.css", "people.css")
+    pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
+    return str(templates.style()) + scoped + pages
 
 
 def when(at: float) -> str:

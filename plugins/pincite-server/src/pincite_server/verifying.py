@@ -32,14 +32,15 @@ from pincite.types import (
 from pincite.verbs.verify import article_files, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
+from pincite.web.sources import FetchStep
 from pincite.wiki.article import read_flat
 from pincite.wiki.flat import Block, BlockKind
 from pincite.wiki.uncited import is_read
-from pincite_server.job_output import SHOWN_CHARS, Done, Emit, report_fetching
+from pincite_server.jobs import Done, Emit
 from pincite_server.requests import EXAMPLES, SentFile, VerifyFilesRequest, VerifyRequest
-from pincite_server.unpacking import ZIP, unpack_files
-from pincite_server.uploads import Sources
+from pincite_server.uploads import ZIP, Sources, unpack_files
 
+SHOWN_CHARS = 140  # of a claim, in events
 SOURCE_CHARS = 20_000_000  # total, of the documents stored with a job
 
 
@@ -90,6 +91,16 @@ def verify(
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
     return Done(report.to_json(), not report.stopped, files | _within_limit(quoted))
+
+
+def report_fetching(emit: Emit) -> Callable[[FetchStep], None]:
+    """Report each page that is fetched, by its host."""
+
+    def step(now: FetchStep) -> None:
+        host = now.url.partition("://")[2].partition("/")[0]
+        emit("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
+
+    return step
 
 
 @dataclass(frozen=True, slots=True)

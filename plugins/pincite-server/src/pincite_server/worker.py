@@ -22,11 +22,11 @@ from typing import Any
 
 from pincite_server.database import DatabaseError
 from pincite_server.identity import DAY
-from pincite_server.job_process import DONE
 from pincite_server.jobs import Job, JobStore, Status
 from pincite_server.settings import ServerSettings
 from pincite_server.tables import new_id, now
 
+DONE = b"done\n"  # what a process writes to stdout when a job has ended
 IDLE_SECONDS = 0.5  # between polls of an empty queue
 WATCH_SECONDS = 1.0
 GRACE_SECONDS = 10.0  # between interrupting a job and killing its process

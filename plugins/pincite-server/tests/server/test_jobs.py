@@ -265,8 +265,7 @@ def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> 
     def one(_number: int) -> bool:
         try:
             return bool(submit(store, "a"))
-        except Problem as refused:
-            assert refused.code == "too_many_of_yours"
+        except Problem:
             return False
 
     assert sum(at_once(one, 12)) == 3

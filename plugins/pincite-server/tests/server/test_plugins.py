@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import PASSWORD, SERVER, somebody
 from starlette.requests import Request
 
-from pincite_server import plugins, rendering, static_files
+from pincite_server import plugins, rendering
 from pincite_server.app import create_app
 from pincite_server.database import Database, DatabaseError
 from pincite_server.identity import Role, needs
@@ -62,7 +62,8 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         tables=metadata,
         owners=(paints.c.owner,),
     )
-    cached = (translations, rendering._environment, static_files._files, static_files.address)
+    files = (rendering.static_files, rendering.static_address)
+    cached = (translations, rendering._environment, *files)
     for each in cached:
         each.cache_clear()
     monkeypatch.setattr(plugins, "loaded", lambda: (made,))
@@ -78,7 +79,7 @@ def test_pages_files_and_translations(plugin: Plugin, make_site: Callable[..., S
         page = client.get("/paints", headers={"Accept-Language": "de"}).text
         assert "Ein Topf" in page
         assert "Farben" in page
-        address = static_files.address("p.js")
+        address = rendering.static_address("p.js")
         assert address in page
         assert client.get(address).text == "paint()"
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.verbs.verify.article_files import Unused
-from pincite_server import unpacking as sources
+from pincite_server import uploads as sources
 from pincite_server.requests import SentFile
-from pincite_server.unpacking import Why, parts_of, unpack_files
+from pincite_server.uploads import Why, parts_of, unpack_files
 
 
 def zipped(*files: tuple[str | zipfile.ZipInfo, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes:

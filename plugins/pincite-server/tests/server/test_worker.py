@@ -17,9 +17,8 @@ from pincite_server import database as database_module
 from pincite_server import job_process
 from pincite_server import work as work_module
 from pincite_server import worker as worker_module
-from pincite_server.job_output import Done
 from pincite_server.job_process import Progress, Runner
-from pincite_server.jobs import Job, JobStore, Status
+from pincite_server.jobs import Done, Job, JobStore, Status
 from pincite_server.requests import EXAMPLES
 from pincite_server.site import Site
 from pincite_server.worker import Worker
