@@ -1,4 +1,4 @@
-"""The corpora of a server: the register, their folders, the pool of open corpora, and quotas.
+"""The corpora of a server: the register, their folders, and the pool of open corpora.
 
 The server stores its own corpora in its data folder. A linked corpus (`server.corpora`) is in
 another folder, or at an address that another engine opens. Every user can read it, the server never
@@ -27,7 +27,7 @@ from pincite.corpus import engines
 from pincite.corpus.engines import is_corpus
 from pincite.corpus.protocol import Address, Catalogue, Corpus
 from pincite.corpus.store import Contents
-from pincite.durable import WriterLock, n_bytes
+from pincite.durable import WriterLock
 from pincite.errors import (
     ConfigError,
     CorpusError,
@@ -36,14 +36,10 @@ from pincite.errors import (
     PinciteError,
     StaleCorpus,
 )
-from pincite.library.private_copies import AccountCopies
 from pincite.protocols import Encoder
 from pincite_server.database import Database
-from pincite_server.jobs import JobStore
 from pincite_server.problems import Problem
-from pincite_server.settings import ServerSettings
 from pincite_server.tables import corpora, new_id, now
-from pincite_server.uploads import Uploads
 
 
 class Shared(StrEnum):
@@ -332,35 +328,6 @@ class CorpusPool:
         return Opened(engines.open(address, None), why)
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
-    """The corpora of a server, with the stores that deleting a corpus involves."""
-
-    register: CorpusRegister
-    uploads: Uploads
-    jobs: JobStore
-    pool: CorpusPool
-
-    def delete(self, entry: CorpusEntry) -> None:
-        """Delete a corpus; the folder of a linked one is kept."""
-        self.register.mark_deleted(entry.corpus_id)
-        for job_id, request in self.jobs.open_requests("ingest"):
-            if request["corpus"] == entry.corpus_id:
-                self.jobs.cancel(job_id)
-        self.pool.drop(entry.address)
-        self.tidy()
-
-    def tidy(self) -> None:
-        """Remove the folders of deleted corpora, and uploads that no job references."""
-        for entry in self.register.deleted():
-            folder = self.register.folder_of(entry.corpus_id)
-            if self.register.is_linked(entry) or removed(folder):
-                self.register.remove(entry.corpus_id)
-        waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
-        if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
-            LOG.warning("%s uploads that no job uses were removed", n_swept)
-
-
 def removed(folder: Path) -> bool:
     """Remove the folder of a corpus; False if a process is writing to it."""
     if not folder.is_dir():
@@ -369,60 +336,3 @@ def removed(folder: Path) -> bool:
         if is_free:
             shutil.rmtree(folder)
     return is_free
-
-
-class Quotas:
-    """Limits on disk usage."""
-
-    def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
-        self._folder, self._library, self._own = server.folder, library, own
-        self._spare = server.disk_free_megabytes * 1e6
-        self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
-
-    def check_disk(self) -> None:
-        """Refuse new jobs and files while the disk is nearly full. Raises Problem: 507."""
-        if shutil.disk_usage(self._folder).free < self._spare:
-            raise Problem(
-                507,
-                "disk_full",
-                "The server's disk is nearly full, so it takes no new jobs or files. Try again "
-                "later, or tell the operator.",
-            )
-
-    def check_account(self, owner: str, n_more: int = 0) -> None:
-        """Refuse `n_more` bytes of files if they would exceed the account's limit.
-
-        Raises Problem: 422.
-        """
-        if not self._each:
-            return
-        register = self._library.register
-        own = {
-            each.corpus_id: n_bytes(register.folder_of(each.corpus_id))
-            for each in register.listed()
-            if each.owner == owner
-        }
-        sizes = {
-            "corpora": sum(own.values()),
-            "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
-            "sources of articles": sum(self._library.jobs.upload_sizes(owner).values()),
-        }
-        used = sum(sizes.values())
-        n_more += sum(  # files that queued jobs will add to these corpora
-            file["n_bytes"]
-            for _, request in self._library.jobs.open_requests("ingest")
-            if request["corpus"] in own
-            for file in request["files"]
-        )
-        if used + n_more > self._each:
-            parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
-            raise Problem(
-                422,
-                "account_full",
-                f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
-                f"{_mb(n_more)} would be added. Delete something, or upload less.",
-            )
-
-
-def _mb(size: float) -> str:
-    return f"{size / 1e6:,.1f} MB"

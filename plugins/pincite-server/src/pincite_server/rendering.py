@@ -28,8 +28,7 @@ from pincite.verbs.verify import render, wording
 from pincite_server import plugins
 from pincite_server.identity import Identity, Permission
 from pincite_server.jobs import Job
-from pincite_server.languages import LANGUAGES, language_of, translations
-from pincite_server.operator_texts import chosen
+from pincite_server.languages import LANGUAGES, chosen, language_of, translations
 from pincite_server.routing import csrf_for
 
 # What to do about a source that could not be checked. Where the reports name a command, the pages

@@ -208,7 +208,7 @@ def test_readers_of_other_engines_never_hold_all_threads(
     (entry,) = link(site.corpora, LOCAL, [ADDRESS])
     with contextlib.ExitStack() as stack:
         for _ in range(corpora.MAX_REMOTE_READERS):
-            stack.enter_context(site.library.pool.reading(entry.address))
+            stack.enter_context(site.pool.reading(entry.address))
         assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 200
 

@@ -216,7 +216,7 @@ def test_deleting_while_a_job_writes_leaves_nothing(
     assert client.get(f"{C}/{corpus_id}").status_code == 404
     assert client.get(f"/api/v1/jobs/{waiting}").json()["status"] == "cancelled"
     assert client.post(C, json={"name": "Bridges"}).status_code == 201
-    site.library.tidy()
+    site.tidy()
     assert not folder.exists()
     assert uploads(site) == []
 

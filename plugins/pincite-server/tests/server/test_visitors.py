@@ -19,7 +19,7 @@ from pincite.errors import ConfigError
 from pincite.settings import Settings
 from pincite_server import accounts
 from pincite_server.identity import Role
-from pincite_server.operator_texts import read_texts
+from pincite_server.languages import read_texts
 from pincite_server.settings import ServerSettings, load
 from pincite_server.site import Site
 

@@ -83,9 +83,9 @@ async def add_copy(
     job = await run_sync(readable, site, job_id, who)
     async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
         source = _source(site, job, claim, citation)
-        folder = site.library.uploads.at(upload_id)
+        folder = site.uploads.at(upload_id)
         stored = await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
-    await run_sync(site.library.uploads.remove, upload_id)
+    await run_sync(site.uploads.remove, upload_id)
     return CopyBody.model_validate(stored)
 
 
@@ -135,7 +135,7 @@ def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Pa
         path, name = folder / file.stored, file.name
     else:
         path.write_text(text, encoding="utf-8")
-    site.quotas.check_account(who.account_id, path.stat().st_size)
+    site.check_account(who.account_id, path.stat().st_size)
     try:
         printed = private_copies.parse_pages(pages) if pages else None
         own = site.own.of(who.account_id)
@@ -235,6 +235,6 @@ def _replace(site: Site, who: Identity, sha256: str, form: SentForm, upload_id: 
     if not replaced:
         raise not_found()
     for copy in replaced:
-        _attach(site, who, Named(copy.ref, copy.keys), form, site.library.uploads.at(upload_id))
+        _attach(site, who, Named(copy.ref, copy.keys), form, site.uploads.at(upload_id))
     own.remove(replaced)
-    site.library.uploads.remove(upload_id)
+    site.uploads.remove(upload_id)

@@ -257,7 +257,7 @@ def change_corpus(
 @api.delete("/{corpus_id}", status_code=204, operation_id="delete_corpus")
 def delete_corpus(corpus_id: str, who: CorpusEditor, site: Stores) -> None:
     """Delete a corpus with all its documents for good; jobs that add to it are stopped."""
-    site.library.delete(changeable(site, corpus_id, who))
+    site.delete_corpus(changeable(site, corpus_id, who))
 
 
 def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
@@ -295,7 +295,7 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
         yield None
         return
     try:
-        with site.library.pool.reading(entry.address) as found:
+        with site.pool.reading(entry.address) as found:
             yield found
     except CorpusError as error:
         raise Problem(503, "corpus_unreadable", hide_places(error, [entry.address])) from error
@@ -359,13 +359,13 @@ async def add_documents(
     it replaces the earlier one.
     """
     entry = await run_sync(changeable, site, corpus_id, who)
-    await run_sync(site.quotas.check_account, entry.owner)
+    await run_sync(site.check_account, entry.owner)
     async with upload_form(request, who, site, [FIELD]) as (upload_id, form):
         if not form.files:
             raise Problem(422, "no_files", "Expected at least one file, in the field 'files'.")
         files = tuple(file for _, file in form.files)
         n_bytes = sum(each.n_bytes for each in files)
-        await run_sync(site.quotas.check_account, entry.owner, n_bytes)
+        await run_sync(site.check_account, entry.owner, n_bytes)
         body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
         values = body.model_dump(mode="json")
         job = await run_sync(site.jobs.submit, who.account_id, "ingest", body.subject, values)

@@ -103,7 +103,7 @@ class EventList(BaseModel):
 
 def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     """Queue a job. Raises Problem: 422, the server cannot fulfil the request; 429; 507."""
-    site.quotas.check_disk()
+    site.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
         raise Problem(
             422,
@@ -209,10 +209,10 @@ async def upload_form(
     if token is not None and who.csrf:
         check_token(token, who.csrf)  # before anything is stored
     kind = request.headers.get("content-type", "")
-    await run_sync(site.quotas.check_disk)
+    await run_sync(site.check_disk)
     try:
-        with site.library.uploads.filling() as upload_id:
-            folder = site.library.uploads.at(upload_id)
+        with site.uploads.filling() as upload_id:
+            folder = site.uploads.at(upload_id)
             fields = {*known, CSRF_FIELD}
             form = await receive_form(kind, _body(request), folder, fields, long or {})
             if token is None and who.csrf:

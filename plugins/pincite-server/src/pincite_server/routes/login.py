@@ -26,11 +26,10 @@ from pincite_server.identity import (
     Role,
     SessionUser,
 )
-from pincite_server.languages import language_of
+from pincite_server.languages import chosen, language_of
 from pincite_server.logs import AUDIT
 from pincite_server.middleware import OWN_SITE
 from pincite_server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
-from pincite_server.operator_texts import chosen
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import page
 from pincite_server.requests import Body, Line, Text

@@ -113,7 +113,7 @@ async def _job_of_form(
         received.append(sent)
         job = await run_sync(_started, site, who, upload_id, sent)
     if "upload" not in job.request:
-        await run_sync(site.library.uploads.remove, upload_id)
+        await run_sync(site.uploads.remove, upload_id)
     return job
 
 
@@ -121,8 +121,8 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
     """Start the job that a form describes. Raises Problem: 422, the form is incomplete."""
     sources = [file for field, file in sent.files if field.startswith(SOURCES)]
     if n_bytes := sum(file.n_bytes for file in sources):
-        site.quotas.check_account(who.account_id, n_bytes)
-    values = _article(site, sent, site.library.uploads.at(upload_id))
+        site.check_account(who.account_id, n_bytes)
+    values = _article(site, sent, site.uploads.at(upload_id))
     if corpora := sent.fields.get("corpus", "").split():
         values["corpus"] = corpora
     if sent.fields.get("verify_uncited") or sent.fields.get("draft"):
