@@ -14,7 +14,6 @@ from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite.verbs.verify.report import Report
 from pincite_server import languages, plugins, problems, rendering
-from pincite_server.identity import Identify, identify_local
 from pincite_server.ingesting import Ingested
 from pincite_server.middleware import Limits, SecurityMiddleware
 from pincite_server.operation import Metrics
@@ -32,9 +31,9 @@ from pincite_server.routes import (
     verify,
 )
 from pincite_server.routing import UPLOADS, csrf_checked, identifier
-from pincite_server.settings import LOCAL_NAMES, read_examples
+from pincite_server.settings import read_examples
 from pincite_server.site import Site
-from pincite_server.wikis import Wikis, browser_token, with_token
+from pincite_server.wikis import Wikis, browser_token, local_identifier
 from pincite_server.worker import Worker
 
 ROUTERS = (
@@ -63,16 +62,18 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         dependencies=[Depends(csrf_checked)],
     )
     app.state.site = site
-    app.state.worker = worker
+    app.state.worker, app.state.texts = worker, languages.read_texts(server.texts)
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
-    app.state.texts = languages.read_texts(server.texts)
     app.state.terms = terms = languages.read_terms(server.consent)
-    app.state.identify = _identify(site, "\0".join(terms.values()))
-    app.state.examples = {
-        "check": read_examples(server.examples),
-        "ask": read_examples(server.questions),
-    }
+    if server.mode == "local":
+        token = browser_token(server.folder) if server.wikis else ""
+        app.state.identify = local_identifier(token)
+    else:
+        people, text = site.people, "\0".join(terms.values())
+        app.state.identify = identifier(people.sessions, people.keys, server, text)
+    texts = {"check": server.examples, "ask": server.questions}
+    app.state.examples = {kind: read_examples(path) for kind, path in texts.items()}
     app.state.problem_page = rendering.problem_page
     problems.install(app)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)
@@ -84,29 +85,12 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         megabytes = server.upload_megabytes if UPLOADS.fullmatch(path) else server.body_megabytes
         return int(megabytes * 1e6)
 
-    # If cookies require https, an http page is not ours.
-    https_only = server.mode == "server" and server.secure_cookies
-    app.add_middleware(
-        SecurityMiddleware,
-        hosts=LOCAL_NAMES | set(server.names),
-        schemes=("https",) if https_only else ("http", "https"),
-        body_bytes=body_bytes,
-        limits=limits,
-        observe=metrics.observe,
-    )
+    app.add_middleware(SecurityMiddleware, server, limits, body_bytes, metrics.observe)
     if server.wikis:
         app.add_middleware(Wikis, origins=server.wikis)
     if server.proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=[*server.proxies])
     return app
-
-
-def _identify(site: Site, terms: str) -> Identify:
-    if site.server.mode == "local" and site.server.wikis:
-        return with_token(identify_local, browser_token(site.server.folder))
-    if site.server.mode == "local":
-        return identify_local
-    return identifier(site.people.sessions, site.people.keys, site.server, terms)
 
 
 # ── OpenAPI: what FastAPI makes, with the schemas of results and the errors ─────────────────────

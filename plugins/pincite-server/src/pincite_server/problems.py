@@ -65,11 +65,10 @@ class Problem(PinciteError):
         return self.status == 422 and self.code != "account_full"
 
 
-def not_found(
-    what: str = "There is nothing at this address, or nothing that you may see.",
-) -> Problem:
+def not_found(what: str = "") -> Problem:
     """404, for missing objects and for objects of other users."""
-    return Problem(404, "not_found", what)
+    detail = "There is nothing at this address, or nothing that you may see."
+    return Problem(404, "not_found", what or detail)
 
 
 _OBJECT = "expected an object"
@@ -126,9 +125,14 @@ def _problem(error: Exception) -> Problem:
         # Its message includes the database URL; `Database` has logged it.
         detail = "The database does not answer. Try again later."
         return Problem(503, "database_unavailable", detail, headers={"Retry-After": "10"})
-    is_setting = isinstance(error, ConfigError)
-    status, code = (422, "invalid_setting") if is_setting else (500, "internal")
-    return Problem(status, code, str(error))
+    if isinstance(error, ConfigError):
+        return Problem(422, "invalid_setting", str(error))
+    return Problem(500, "internal", str(error))
+
+
+def path_of(request: Request) -> str:
+    """The path of a request, with its query."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def response(request: Request, problem: Problem) -> Response:
@@ -149,8 +153,8 @@ def response(request: Request, problem: Problem) -> Response:
     is_api = request.url.path.startswith("/api/")
     wants_page = not is_api and "text/html" in request.headers.get("accept", "")
     if wants_page and problem.code in FIRST and request.method == "GET":
-        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"{FIRST[problem.code]}?{urlencode({'next': path})}", 303)
+        next_page = urlencode({"next": path_of(request)})
+        return RedirectResponse(f"{FIRST[problem.code]}?{next_page}", 303)
     page = getattr(request.app.state, "problem_page", None)
     if wants_page and page:
         shown: Response = page(request, body)

@@ -29,6 +29,7 @@ from pincite_server import plugins
 from pincite_server.identity import Identity, Permission
 from pincite_server.jobs import Job
 from pincite_server.languages import LANGUAGES, chosen, language_of, translations
+from pincite_server.problems import path_of
 from pincite_server.routing import csrf_for
 
 # What to do about a source that could not be checked. Where the reports name a command, the pages
@@ -92,7 +93,7 @@ def page(
         who=who,
         may=who.may if who else frozenset(),
         csrf=csrf_for(request),
-        here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        here=path_of(request),
         path=request.url.path,
         text_of=partial(chosen, request.app.state.texts, language),
         language=language,

@@ -84,13 +84,12 @@ def corpora_in(corpus: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys([corpus] if isinstance(corpus, str) else corpus or ()))
 
 
-def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
-    return found if len(found := corpora_in(corpus)) > 1 else found[0]
-
-
 _CorpusId = Annotated[Text, Field(min_length=1, max_length=200)]
 _CorpusIds = Annotated[tuple[_CorpusId, ...], Field(min_length=1, max_length=20)]
-Corpus = Annotated[_CorpusId | _CorpusIds, AfterValidator(_one_or_more)]  # one id, or several
+Corpus = Annotated[  # one id, or several different ones
+    _CorpusId | _CorpusIds,
+    AfterValidator(lambda given: ids if len(ids := corpora_in(given)) > 1 else ids[0]),
+]
 
 
 def _first(texts: Sequence[str]) -> str:

@@ -116,9 +116,8 @@ class GuardedRoute(APIRoute):
             if most and n_bytes is None:
                 raise Problem(411, "length_required", "A Content-Length header is required.")
             if most and n_bytes and n_bytes > most:
-                raise Problem(
-                    413, "too_large", f"A request to this address may have at most {most:,} bytes."
-                )
+                detail = f"A request to this address may have at most {most:,} bytes."
+                raise Problem(413, "too_large", detail)
             async with AsyncExitStack() as stack:
                 is_large = n_bytes is None or n_bytes > LARGE_BYTES
                 if is_large and not UPLOADS.fullmatch(request.url.path):
@@ -171,13 +170,12 @@ def identifier(
 
     `terms` is the text that a session has to accept, if any.
     """
-    name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:
         if "authorization" in request.headers:
             key = bearer(request)
             return keys.identity(key) if key is not None else None
-        token = request.cookies.get(name)
+        token = request.cookies.get(cookie_name(settings))
         identity = sessions.identity(token) if token else None
         if identity is None or not terms:
             return identity
@@ -219,16 +217,13 @@ def set_cookie(
 
 
 async def csrf_checked(request: Request) -> None:
-    """Dependency of all routes: changes within a session require its CSRF token.
-
-    Raises Problem: 403.
-    """
+    """Dependency of all routes: a change in a session needs its CSRF token. Raises Problem: 403."""
     if request.method in SAFE or "authorization" in request.headers:
         return
-    if request.method == "POST" and request.url.path == "/login":
-        return  # no valid session yet; SecurityMiddleware has checked the Origin
-    if request.method == "POST" and UPLOADS.fullmatch(request.url.path):
-        return  # `routes.jobs.upload_form` checks the token
+    # At a login there is no valid session yet; `routes.jobs.upload_form` checks the token itself.
+    path = request.url.path
+    if request.method == "POST" and (path == "/login" or UPLOADS.fullmatch(path)):
+        return
     expected = csrf_for(request)
     if not expected:
         return  # no login, or local mode: SecurityMiddleware has checked the Origin
@@ -240,15 +235,11 @@ async def csrf_checked(request: Request) -> None:
 
 def check_token(token_sent: object, expected: str) -> None:
     """Check the CSRF token of a form or header. Raises Problem: 403."""
-    if not isinstance(token_sent, str) or not hmac.compare_digest(
-        token_sent.encode("utf-8", "surrogatepass"), expected.encode()
-    ):
-        raise Problem(
-            403,
-            "csrf",
-            f"The request lacks this session's token (field {CSRF_FIELD!r} or header "
-            f"{CSRF_HEADER}). Load the page again.",
-        )
+    sent = token_sent.encode("utf-8", "surrogatepass") if isinstance(token_sent, str) else b""
+    if not hmac.compare_digest(sent, expected.encode()):
+        what = f"field {CSRF_FIELD!r} or header {CSRF_HEADER}"
+        detail = f"The request lacks this session's token ({what}). Load the page again."
+        raise Problem(403, "csrf", detail)
 
 
 def csrf_for(request: Request) -> str:

@@ -16,7 +16,7 @@ from pincite_server.accounts import Accounts, name_key
 from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, removed
 from pincite_server.database import Database, create_folder
 from pincite_server.feedback import FeedbackStore
-from pincite_server.identity import DAY, ApiKeys, Identity, Sessions
+from pincite_server.identity import DAY, HOUR, ApiKeys, Identity, Sessions
 from pincite_server.jobs import JobStore
 from pincite_server.oauth import Provider, providers
 from pincite_server.problems import Problem
@@ -52,16 +52,13 @@ class People:
 
 
 def open_people(database: Database, settings: ServerSettings) -> People:
-    """Create the account stores for a database.
-
-    Raises ConfigError: the file of providers cannot be read.
-    """
-    hours, days = settings.session_hours, settings.session_days
+    """The account stores of a database. Raises ConfigError: the file of providers is not valid."""
+    idle, whole = settings.session_hours * HOUR, settings.session_days * DAY
     return People(
         database,
         settings,
         Accounts(database),
-        Sessions(database, idle_hours=hours, days=days, shared=name_key(settings.shared_account)),
+        Sessions(database, idle, whole, shared=name_key(settings.shared_account)),
         ApiKeys(database),
         ShareLinks(database),
         providers(Path(settings.oauth) if settings.oauth else None),

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from pincite.errors import ConfigError
 from pincite_server import forms, oauth
-from pincite_server.accounts import LINK_PATH, REGISTER_PATH, Account, name_key
+from pincite_server.accounts import LINK_PATH, NAME_TAKEN, REGISTER_PATH, Account, name_key
 from pincite_server.forms import Form, also_posted
 from pincite_server.identity import (
     DAY,
@@ -198,7 +198,7 @@ def register(form: Form, request: Request, site: Stores) -> Response:
     accounts, shared = site.people.accounts, site.server.shared_account
     try:
         if name_key(body.name) == name_key(shared):  # even if it has not been created yet
-            raise Problem(409, "name_taken", f"There is already an account called {shared!r}.")
+            raise Problem(409, "name_taken", NAME_TAKEN % shared)
         if body.token:
             account = accounts.register(body.name, body.new, body.token)
         else:
