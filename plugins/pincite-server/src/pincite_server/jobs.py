@@ -208,7 +208,7 @@ class JobStore:
         return [(*row,) for row in self._db.rows(wanted.where(jobs.c.status.not_in(ENDED)))]
 
     def upload_sizes(self, owner: str | None = None) -> dict[str, int]:
-        """Bytes of each upload of sources, which is kept as long as its job; None: of all owners."""
+        """Bytes of each upload of sources, which is kept as long as its job; None: all owners."""
         named = jobs.c.request["upload"].as_string().is_not(None)
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
         if owner is not None:

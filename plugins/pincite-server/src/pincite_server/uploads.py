@@ -18,8 +18,8 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -30,6 +30,7 @@ from typing import IO, Any, NamedTuple
 from anyio.to_thread import run_sync
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect, Request
 
 from pincite.documents.packed import MAX_RATIO, SMALL
 from pincite.durable import WriterLock
@@ -58,11 +59,7 @@ class Form:
 
 
 async def receive_form(
-    content_type: str,
-    body: AsyncIterator[bytes],
-    folder: Path,
-    known: Collection[str],
-    long: Mapping[str, int],
+    request: Request, folder: Path, known: Collection[str], long: Mapping[str, int]
 ) -> Form:
     """Parse a multipart form with the `known` fields, writing its files to the existing `folder`.
 
@@ -72,7 +69,7 @@ async def receive_form(
         BadForm: the body is not a multipart form, is truncated, or has unknown or too many parts.
         OSError: the disk is full.
     """
-    kind, options = parse_options_header(content_type)
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
         raise BadForm("Expected files as multipart/form-data.")
@@ -81,9 +78,11 @@ async def receive_form(
     callbacks: Any = {name: getattr(reader, name) for name in names}
     try:
         parser = MultipartParser(boundary, callbacks)
-        async for chunk in body:
+        async for chunk in request.stream():
             await run_sync(parser.write, chunk)  # writes to disk
         parser.finalize()
+    except ClientDisconnect as error:
+        raise BadForm("The connection was closed before the end of the form.") from error
     except FormParserError as error:
         raise BadForm("The multipart body is malformed.") from error
     finally:
@@ -204,16 +203,13 @@ class Uploads:
 
     @contextmanager
     def filling(self) -> Iterator[str]:
-        """Create an upload and yield its id; `sweep` skips it during the block.
-
-        The upload is removed if the block raises.
-        """
+        """Create an upload and yield its id; it is removed if the block raises."""
         upload_id = new_id()
         files = self.at(upload_id)
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         files.parent.mkdir(mode=0o700)
         try:
-            with WriterLock(files.parent):
+            with WriterLock(files.parent):  # `sweep` skips it meanwhile
                 files.mkdir(mode=0o700)
                 yield upload_id
         except BaseException:
@@ -236,7 +232,7 @@ class Uploads:
         for folder in self._unpacked.glob("*"):  # left by killed jobs
             if folder.name[:ID_LETTERS] not in named:
                 shutil.rmtree(folder, ignore_errors=True)
-        for folder in sorted(self._folder.glob("*")) if self._folder.is_dir() else ():
+        for folder in sorted(self._folder.glob("*")):
             if folder.name in named or not _UPLOAD_ID.fullmatch(folder.name):
                 continue
             with WriterLock(folder).attempt() as is_free:
@@ -279,10 +275,7 @@ class _Full(Exception):
 
 
 def unpack_files(stored: Path, files: Sequence[SentFile], into: Path) -> list[Unused]:
-    """Copy the files of an upload to the empty folder `into`, unpacking zip files.
-
-    Returns the refused files. Files outside zip archives become hard links to those in `stored`.
-    """
+    """Link files of an upload into an empty folder, unpacking zip files; return those refused."""
     folder = _Folder(into)
     for number, file in enumerate(files):
         try:
@@ -381,10 +374,8 @@ def parts_of(name: str) -> tuple[str, ...] | None:
 
 
 def _is_safe(part: str) -> bool:
-    encoded = b""
-    with suppress(UnicodeEncodeError):
-        encoded = part.encode()
-    return part != ".." and part.isprintable() and 0 < len(encoded) <= MAX_NAME_BYTES
+    # A lone surrogate cannot be encoded, and is not printable.
+    return part != ".." and part.isprintable() and len(part.encode()) <= MAX_NAME_BYTES
 
 
 def _why_refused(entry: zipfile.ZipInfo, parts: tuple[str, ...] | None) -> Why | None:

@@ -56,9 +56,8 @@ def verify(
 
     article = _article(body, settings, emit)
     upload = _unpack(body, folders)
-    sources = [EXAMPLES[body.example].folder / "sources"] if body.example else []
-    if upload:
-        sources = [upload.folder]
+    example = [EXAMPLES[body.example].folder / "sources"] if body.example else []
+    sources = [upload.folder] if upload else example
     documents: dict[str, Document] = {}  # the sources that were read, by id
 
     def keep(document: Document) -> None:
@@ -82,11 +81,8 @@ def verify(
             report = _without_folder(report, upload.folder, {file for file, *_ in sent["unused"]})
         foreign = _in_other_languages(report, documents)
         quoted = [*_quoted_documents(report, pipeline, documents), *foreign.values()]
-    view: dict[str, Any] = {
-        "blocks": blocks,
-        "precision": _precision(article, pipeline),
-        "unjudged": {url: document.doc_id for url, document in foreign.items()},
-    }
+    unjudged = {url: document.doc_id for url, document in foreign.items()}
+    view = {"blocks": blocks, "precision": _precision(article, pipeline), "unjudged": unjudged}
     if sent:
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
@@ -128,17 +124,11 @@ def _report_findings(article: Article, emit: Emit) -> Callable[[Finding], None]:
 
     def judged(finding: Finding) -> None:
         claim = finding.claim
-        emit(
-            "judged",
-            {
-                "claim_id": claim.claim_id,
-                "label": str(finding.label),
-                "text": cells.shortened(claim.text, SHOWN_CHARS),
-                "at": [(citation.span.start, citation.span.end) for citation in claim.citations],
-                "done": next(n_judged),
-                "total": len(article.claims),
-            },
-        )
+        found = {"claim_id": claim.claim_id, "label": str(finding.label)}
+        text = cells.shortened(claim.text, SHOWN_CHARS)
+        at = [(citation.span.start, citation.span.end) for citation in claim.citations]
+        counts = {"done": next(n_judged), "total": len(article.claims)}
+        emit("judged", {**found, "text": text, "at": at, **counts})
 
     return judged
 
@@ -244,10 +234,7 @@ _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 
 
 def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dict[str, Any]]:
-    """Split the article's text into blocks with the positions of its claims, as JSON values.
-
-    Sections count as in MediaWiki: 0 before the first heading.
-    """
+    """The article's text in blocks, with the positions of its claims; sections as in MediaWiki."""
     claims = sorted((claim.span, claim.claim_id) for claim in article.claims if claim.span)
     starts = [span.start for span, _ in claims]
     ends = list(accumulate((span.end for span, _ in claims), max))

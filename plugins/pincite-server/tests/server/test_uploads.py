@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,8 @@ import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
 from server.processes import wait_until
+from starlette.requests import Request
+from starlette.types import Message
 
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.durable import WriterLock
@@ -139,18 +141,19 @@ def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus
 
 
 def test_too_many_files_and_unknown_fields(tmp_path: Path) -> None:
-    async def body(head: str, n: int) -> AsyncIterator[bytes]:
-        for number in range(n):
-            name = head.format(number)
-            yield f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\na\r\n".encode()
-        yield b"--x--\r\n"
-
     def read(head: str, n: int) -> Form:
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
-        kind = "multipart/form-data; boundary=x"
+        part = "--x\r\nContent-Disposition: form-data; {}\r\n\r\na\r\n"
+        body = "".join(part.format(head.format(number)) for number in range(n)) + "--x--\r\n"
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body.encode()}
+
+        kind = (b"content-type", b"multipart/form-data; boundary=x")
+        request = Request({"type": "http", "headers": [kind]}, receive)
         with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
-            run = partial(receive_form, kind, body(head, n), folder, ["f0", "f1", "files"], {})
+            run = partial(receive_form, request, folder, ["f0", "f1", "files"], {})
             return other.submit(anyio.run, run).result()
 
     assert read("name=f{}", 2).fields == {"f0": "a", "f1": "a"}

@@ -4,7 +4,7 @@ A check takes two jobs: the first finds readings; the second looks for evidence 
 user kept or reworded. "Check now" starts only the second.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from fastapi import Request, Response
@@ -146,10 +146,7 @@ def submitted(
 def form_page(
     request: Request, who: Identity, site: Site, kind: Literal["check", "ask"], **again: Any
 ) -> HTMLResponse:
-    """Render the form for a job on a corpus, preset with the user's last corpus and settings.
-
-    `again` has the values of a form with errors, or with several texts to be confirmed.
-    """
+    """Render a form, preset as the user's last one; `again`: its values after an error, or to confirm."""
     examples = demo.examples(site, kind)
     last = last_job(site, who, kind)
     corpora = filled_corpora(site, who, last, examples and examples.corpus_id)
@@ -192,6 +189,7 @@ def answer_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     report, own = parsed(AnswerReport, result), look.is_own
     if report is None:
         return None
+    shown = {"with_texts": own, "only_passages": not own}
     return page(
         request,
         "answered.html",
@@ -199,9 +197,7 @@ def answer_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         look=look,
         job=look.job,
         report=report,
-        answers=ask_render.views(
-            report.answers, words_of(request), with_texts=own, only_passages=not own
-        ),
+        answers=ask_render.views(report.answers, words_of(request), **shown),
         advice=ask_wording.advice(report.answers),
         used=cells.usage_line(report.usage),
     )
@@ -214,8 +210,6 @@ def so_far(events: Sequence[Event]) -> dict[str, Any]:
     found = [event.data for event in events if event.kind == "sentence"]
     verified = [codec.from_values(Checked, each) for each in found]
     drafts = [event.data for event in events if event.kind == "draft"]
-    waiting: list[str] = []
-    if drafts:
-        after, texts = int(drafts[-1]["after"]), list(drafts[-1]["texts"])
-        waiting = texts[max(0, len(verified) - after) :]
+    draft: Mapping[str, Any] = drafts[-1] if drafts else {"after": 0, "texts": []}
+    waiting = draft["texts"][max(0, len(verified) - draft["after"]) :]
     return {"checked": verified, "waiting": waiting, "looks": ask_wording.LOOKS}

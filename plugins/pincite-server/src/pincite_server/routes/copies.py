@@ -136,9 +136,9 @@ def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Pa
     else:
         path.write_text(text, encoding="utf-8")
     site.check_account(who.account_id, path.stat().st_size)
+    own = site.own.of(who.account_id)
     try:
         printed = private_copies.parse_pages(pages) if pages else None
-        own = site.own.of(who.account_id)
         kept = private_copies.attach(own, source, path, printed, name=name)
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error

@@ -13,7 +13,6 @@ from anyio.to_thread import run_sync
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, computed_field
-from starlette.requests import ClientDisconnect
 
 from pincite.codec import JsonReport
 from pincite.errors import InputError
@@ -47,6 +46,10 @@ OF_STARTING: dict[int | str, dict[str, Any]] = {
     },
     507: {"description": "The server's disk is nearly full (`disk_full`)."},
 }
+OFFLINE = (
+    "This server does not fetch pages from the web (online = false), so it cannot look up a title "
+    "or an address. Send the article as text."
+)
 ReportT = TypeVar("ReportT", bound=JsonReport)
 POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
@@ -105,12 +108,7 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
     """Queue a job. Raises Problem: 422, the server cannot fulfil the request; 429; 507."""
     site.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
-        raise Problem(
-            422,
-            "offline",
-            "This server does not fetch pages from the web (online = false), so it cannot look up "
-            "a title or an address. Send the article as text.",
-        )
+        raise Problem(422, "offline", OFFLINE)
     model = body.settings.chat_model
     if model is not None and model not in site.server.models:
         raise Problem(422, "unknown_model", f"The server offers no model {model!r}.")
@@ -135,10 +133,7 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
 def filled_corpora(
     site: Site, who: Identity, last: Job | None, example: str | None = None
 ) -> list[CorpusEntry]:
-    """Return the corpora with documents that the user may read, the likeliest first.
-
-    That is what the user's last job of this kind searched, else the corpus of the examples.
-    """
+    """The corpora with documents that the user may read; first of the `last` job or `example`."""
     likely = corpora_in((last.request.get("corpus") if last else None) or example)
     filled = [entry for entry in site.corpora_for(who) if not site.corpora.is_empty(entry)]
     return sorted(filled, key=lambda entry: (entry.is_missing, entry.corpus_id not in likely))
@@ -208,13 +203,11 @@ async def upload_form(
     token = request.headers.get(CSRF_HEADER)
     if token is not None and who.csrf:
         check_token(token, who.csrf)  # before anything is stored
-    kind = request.headers.get("content-type", "")
     await run_sync(site.check_disk)
     try:
         with site.uploads.filling() as upload_id:
-            folder = site.uploads.at(upload_id)
-            fields = {*known, CSRF_FIELD}
-            form = await receive_form(kind, _body(request), folder, fields, long or {})
+            folder, fields = site.uploads.at(upload_id), {*known, CSRF_FIELD}
+            form = await receive_form(request, folder, fields, long or {})
             if token is None and who.csrf:
                 check_token(form.fields.get(CSRF_FIELD), who.csrf)
             yield upload_id, form
@@ -225,14 +218,6 @@ async def upload_form(
             detail = "The server's disk is full; nothing was stored."
             raise Problem(507, "disk_full", detail) from error
         raise
-
-
-async def _body(request: Request) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in request.stream():
-            yield chunk
-    except ClientDisconnect as error:
-        raise BadForm("The connection was closed before the end of the form.") from error
 
 
 @api.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)

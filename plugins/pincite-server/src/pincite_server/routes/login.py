@@ -67,10 +67,7 @@ def log_out(who: SessionUser, request: Request, response: Response, site: Stores
 
 
 def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> None:
-    """Log in by name and password; set the cookie on `response`.
-
-    Raises Problem: 401, the same for every cause; 429, too many attempts.
-    """
+    """Log in, setting the cookie. Raises Problem: 401, the same for every cause; 429."""
     named = site.people.accounts.named(login.name)
     who = f"{named.name} ({named.account_id})" if named else "an unknown name"
     try:
@@ -103,11 +100,8 @@ def consent_page(request: Request, who: SessionUser, site: Stores, next: Short =
     terms: Mapping[str, str] = request.app.state.terms
     if who.consent is not Consent.MISSING:
         return forms.redirect(forms.local(next))
-    values: dict[str, Any] = {
-        "terms": chosen(terms, language_of(request)),
-        "then": forms.local(next),
-    }
-    return page(request, "consent.html", who, logged=bool(site.settings.results.folder), **values)
+    text, logged = chosen(terms, language_of(request)), bool(site.settings.results.folder)
+    return page(request, "consent.html", who, terms=text, then=forms.local(next), logged=logged)
 
 
 @pages.post("/consent")
@@ -264,9 +258,7 @@ def begin_provider_login(
 ) -> Response:
     """Send the browser to a provider, to log in or to link the user's account.
 
-    Raises:
-        Problem: 404 no such provider; 401, 403 the account cannot be linked now, or the request
-            comes from another site's page.
+    Raises Problem: 404; 401, 403 it cannot be linked now, or another site's page sends the request.
     """
     if link:
         _check_may_link(who, FRESH_SECONDS)
@@ -283,12 +275,7 @@ def begin_provider_login(
 
 @pages.get("/login/{provider}/callback")
 def finish_provider_login(
-    provider: str,
-    request: Request,
-    who: Guest,
-    site: Stores,
-    state: Short = "",
-    code: Short = "",
+    provider: str, request: Request, who: Guest, site: Stores, state: Short = "", code: Short = ""
 ) -> Response:
     """Log in a browser that comes back from a provider, or link its account.
 
@@ -301,16 +288,14 @@ def finish_provider_login(
         detail = "The login began in another browser or too long ago, or is already complete."
         raise Problem(400, "login_expired", f"{detail} Log in again.")
     if not code:
-        detail = "The provider reports that you did not allow the login."
-        raise Problem(403, "login_refused", detail)
+        raise oauth.refused("The provider reports that you did not allow the login.")
     answer = forms.redirect(forms.local(attempt.next))
     set_cookie(answer, site.server, "login", "", 0)
     person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
     if not attempt.account_id:
         begin_session(request, answer, site, _account_of(site, provider, config, person))
     elif who is None or who.account_id != attempt.account_id:
-        detail = "You were logged out in the meantime. Nothing was linked."
-        raise Problem(403, "login_refused", detail)
+        raise oauth.refused("You were logged out in the meantime. Nothing was linked.")
     else:
         _check_may_link(who, FRESH_SECONDS + ATTEMPT_SECONDS)  # the cookie proves nothing
         site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
@@ -332,8 +317,9 @@ def _account_of(site: Site, name: str, provider: Provider, person: Person) -> st
     if account is None and provider.role:
         account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
     if account is None or account.disabled:
-        detail = "No account is linked with this login. Ask the operator of this server."
-        raise Problem(403, "login_refused", detail)
+        raise oauth.refused(
+            "No account is linked with this login. Ask the operator of this server."
+        )
     return account.account_id
 
 

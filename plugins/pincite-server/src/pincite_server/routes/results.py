@@ -115,15 +115,13 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
         report = findings.report_at(found, findings.threshold_in(request), wrong) if found else None
         write = partial(write, wrong=wrong) if write else None
     else:
-        report = parsed(
-            AnswerReport if job.kind == "ask" else CheckReport, site.jobs.result(job_id)
-        )
+        kind = AnswerReport if job.kind == "ask" else CheckReport
+        report = parsed(kind, site.jobs.result(job_id))
     if report is None or write is None:
         raise not_found()
-    headers = {
-        "Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"',
-        **({"Content-Security-Policy": POLICY} if ending == "html" else {}),
-    }
+    headers = {"Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"'}
+    if ending == "html":
+        headers["Content-Security-Policy"] = POLICY
     # A lone surrogate, which UTF-8 cannot encode, becomes "?".
     content = write(report).encode("utf-8", "replace")
     return Response(content, 200, headers, f"{MEDIA_TYPES[ending]}; charset=utf-8")
