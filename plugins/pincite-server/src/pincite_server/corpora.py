@@ -82,22 +82,16 @@ class CorpusRegister:
         address: Address | None = None,
         shared: Shared = Shared.PRIVATE,
     ) -> CorpusEntry:
-        """Add an entry without creating the folder.
+        """Add an entry, but no folder. Raises Problem: 409, the owner has a corpus of this name.
 
-        `name` must be unique per owner. `address` is that of an existing corpus, or None for a new
-        corpus in the server's folder.
-
-        Raises Problem: 409, the name is taken.
+        `address` is that of an existing corpus, or None for a new one in the server's folder.
         """
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
         entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
-        values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
+        values = {each: getattr(entry, each) for each in _NAMES}
         values["folder"] = str(address or corpus_id)  # relative, because the data folder may move
-        try:
-            self._db.write(corpora.insert().values(values))
-        except sa.exc.IntegrityError as error:
-            raise _name_taken(name) from error
+        self._write(corpora.insert().values(values), name)
         return entry
 
     def folder_of(self, corpus_id: str) -> Path:
@@ -112,21 +106,18 @@ class CorpusRegister:
         return not self.is_linked(entry) and entry.is_missing
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
-        row = self._db.first(_SEEN.where(corpora.c.corpus_id == corpus_id))
+        row = self._db.first(_ENTRIES.where(_SHOWN, corpora.c.corpus_id == corpus_id))
         return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
         """All entries by name and id; the caller checks permissions."""
-        found = [self._entry(row) for row in self._db.rows(_SEEN)]
+        found = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
         """Change the name, the description, or who can read the corpus. Raises Problem: 409."""
-        try:
-            this = corpora.c.corpus_id == corpus_id
-            self._db.write(corpora.update().where(this).values(**values))
-        except sa.exc.IntegrityError as error:
-            raise _name_taken(values["name"]) from error
+        this = corpora.c.corpus_id == corpus_id
+        self._write(corpora.update().where(this).values(**values), values.get("name"))
 
     def mark_deleted(self, corpus_id: str) -> None:
         """Hide the corpus from all users and free its name."""
@@ -134,11 +125,17 @@ class CorpusRegister:
 
     def deleted(self) -> list[CorpusEntry]:
         """The deleted entries whose folders still have to be removed."""
-        wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
-        return [self._entry(row) for row in self._db.rows(wanted)]
+        return [self._entry(row) for row in self._db.rows(_ENTRIES.where(~_SHOWN))]
 
     def remove(self, corpus_id: str) -> None:
         self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
+
+    def _write(self, statement: sa.Executable, name: object) -> None:
+        try:
+            self._db.write(statement)
+        except sa.exc.IntegrityError as error:
+            what = f"There is already a corpus called {name!r}."
+            raise Problem(409, "name_taken", what) from error
 
     def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
         values = dict(row._mapping)
@@ -148,17 +145,9 @@ class CorpusRegister:
         return CorpusEntry(**values)
 
 
-def _name_taken(name: object) -> Problem:
-    return Problem(409, "name_taken", f"There is already a corpus called {name!r}.")
-
-
-_FIELDS = [
-    corpora.c.folder.label(name) if name == "address" else corpora.c[name]
-    for name in CorpusEntry.__slots__
-]
-_SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
-
-
+_NAMES = [name for name in CorpusEntry.__slots__ if name != "address"]
+_ENTRIES = sa.select(corpora.c.folder.label("address"), *(corpora.c[name] for name in _NAMES))
+_SHOWN = corpora.c.deleted.is_(None)
 SETTING = "server.corpora"
 LOG = logging.getLogger("pincite.server.corpora")
 UNREADABLE = (
@@ -258,10 +247,7 @@ class Opened:
 
 
 class CorpusPool:
-    """The open corpora of one process. Thread-safe.
-
-    A corpus that leaves the pool is closed when the last request that reads it has finished.
-    """
+    """The open corpora of one process; each is closed after its last reader. Thread-safe."""
 
     def __init__(self, load_encoder: Callable[[], Encoder]) -> None:
         """Call `load_encoder` once, when the server's encoder is first needed."""
@@ -273,10 +259,7 @@ class CorpusPool:
 
     @contextmanager
     def reading(self, address: Address) -> Iterator[Opened]:
-        """Open the corpus at an address for the duration of the block.
-
-        Raises CorpusError: it is missing or damaged, or its server does not respond.
-        """
+        """The corpus at an address. Raises CorpusError: missing, damaged, or no answer."""
         is_remote = isinstance(address, str)
         if is_remote and not self._remote_readers.acquire(blocking=False):
             raise CorpusError(

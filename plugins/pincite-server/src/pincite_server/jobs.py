@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from pincite_server.database import Database, Lock
 from pincite_server.problems import Problem
-from pincite_server.tables import Kind, job_events, job_files, jobs, new_id, newest_first, now
+from pincite_server.tables import Kind, job_events, job_files, jobs, new_id, now
 
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
 MAX_ATTEMPTS = 3  # for a job whose process dies each time
@@ -142,7 +142,11 @@ class JobStore:
         `before` has the creation time and id of the last job on the previous page. `once`: without
         jobs that found the readings of a listed check.
         """
-        wanted = newest_first(sa.select(*_COLUMNS), jobs.c.created, jobs.c.job_id, before)
+        created, key = jobs.c.created, jobs.c.job_id
+        wanted = sa.select(*_COLUMNS).order_by(created.desc(), key.desc())
+        if before:
+            at, last = before
+            wanted = wanted.where((created < at) | (created == at) & (key < last))
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
         if kinds:

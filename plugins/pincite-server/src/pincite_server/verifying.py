@@ -82,7 +82,8 @@ def verify(
         foreign = _in_other_languages(report, documents)
         quoted = [*_quoted_documents(report, pipeline, documents), *foreign.values()]
     unjudged = {url: document.doc_id for url, document in foreign.items()}
-    view = {"blocks": blocks, "precision": _precision(article, pipeline), "unjudged": unjudged}
+    precision = _precision(article, pipeline)
+    view: dict[str, Any] = {"blocks": blocks, "precision": precision, "unjudged": unjudged}
     if sent:
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}

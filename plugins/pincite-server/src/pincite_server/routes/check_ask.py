@@ -146,7 +146,7 @@ def submitted(
 def form_page(
     request: Request, who: Identity, site: Site, kind: Literal["check", "ask"], **again: Any
 ) -> HTMLResponse:
-    """Render a form, preset as the user's last one; `again`: its values after an error, or to confirm."""
+    """Render a form, preset as the user's last one; `again` has values to correct or confirm."""
     examples = demo.examples(site, kind)
     last = last_job(site, who, kind)
     corpora = filled_corpora(site, who, last, examples and examples.corpus_id)

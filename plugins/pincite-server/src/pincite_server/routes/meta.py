@@ -1,6 +1,7 @@
 """Health, version and metrics for operators; language, help and static files for visitors."""
 
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -58,16 +59,12 @@ async def healthz() -> Health:
 def readyz(request: Request, site: Stores) -> Ready:
     """Readiness: whether database, data folder and worker can work."""
     worker: Worker | None = request.app.state.worker
-    has_tables = operation.tables(site.database).well
+    has_tables, has_room = operation.tables(site.database).well, operation.folder(site.server).well
     if worker and worker.slots:
         works = worker.works
     else:  # other processes run the jobs
         works = not has_tables or operation.workers(site.jobs).well
-    parts = {
-        "database": has_tables,
-        "folder": operation.folder(site.server).well,
-        "worker": works,
-    }
+    parts = {"database": has_tables, "folder": has_room, "worker": works}
     if failing := [name for name, well in parts.items() if not well]:
         errors = [{"where": name, "what": NOT_READY[name]} for name in failing]
         detail = " ".join(NOT_READY[name] for name in failing)
@@ -99,14 +96,9 @@ def preferences(form: Form, site: Stores) -> RedirectResponse:
     """Store the language in a cookie, and go back."""
     answer = forms.redirect(forms.local(forms.text(form, "back")))
     if (language := forms.text(form, "language")) in languages.LANGUAGES:
-        answer.set_cookie(
-            languages.LANGUAGE,
-            language,
-            max_age=KEPT_SECONDS,
-            httponly=True,
-            samesite="lax",
-            secure=site.server.mode == "server" and site.server.secure_cookies,
-        )
+        secure = site.server.mode == "server" and site.server.secure_cookies
+        how: dict[str, Any] = {"secure": secure, "httponly": True, "samesite": "lax"}
+        answer.set_cookie(languages.LANGUAGE, language, max_age=KEPT_SECONDS, **how)
     return answer
 
 
