@@ -302,10 +302,7 @@ class Accounts:
         return [(*row,) for row in self._db.rows(wanted.where(logins.c.account_id == account_id))]
 
     def unlink(self, account_id: str, provider: str) -> bool:
-        """Remove a login; False if there was none.
-
-        Raises Problem: 409, it is the only way to log in to the account.
-        """
+        """Remove a login; False if there was none. Raises Problem: 409, no other way in is left."""
         mine = logins.c.account_id == account_id
         with self._db.writing() as db:
             others = sa.select(sa.func.count()).where(mine, logins.c.provider != provider)
@@ -397,12 +394,10 @@ OWNERS = (tables.jobs.c.owner, tables.feedback.c.owner)
 
 
 def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
-    """Delete an account and its data; False if there is no such account.
+    """Delete an account and its data; False if there is none. Raises Problem: 409, the last admin.
 
     Shared corpora stay without an owner. Private corpora and copies are marked as deleted;
     `Site.tidy` removes their folders.
-
-    Raises Problem: 409, it is the last admin.
     """
     mine = corpora.c.owner == account_id
     private = mine & (corpora.c.shared == Shared.PRIVATE.value)

@@ -159,7 +159,6 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
     """Replace the linked corpora in the register with these; return their entries.
 
     New entries belong to `owner`. `addresses` are of folders or engines, optionally as NAME=….
-
     Raises ConfigError: no engine opens an address, or a name is used twice.
     """
 

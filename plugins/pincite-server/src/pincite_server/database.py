@@ -126,10 +126,7 @@ class Database:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what.value)))
 
     def create_tables(self) -> None:
-        """Create missing tables of the server and its plugins.
-
-        Raises DatabaseError: they are of another version, or the database cannot be reached.
-        """
+        """Create missing tables, also of plugins. Raises DatabaseError: of another version."""
         with self.writing() as connection:
             self.one_at_a_time(connection, Lock.TABLES)  # several processes may start at once
             self._create(connection, "pincite", metadata, VERSION)

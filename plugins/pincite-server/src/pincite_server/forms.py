@@ -219,10 +219,7 @@ _FIELDS = {
 def rejected(
     request: Request, problem: Problem, form: FormData | Mapping[str, str]
 ) -> dict[str, Any]:
-    """Template values for a rejected form: error messages by field, and the user's input.
-
-    Raises Problem: the same one, if the form did not cause it.
-    """
+    """Template values for a rejected form. Raises the problem if the form did not cause it."""
     if not problem.of_values:
         raise problem
     say = translations(language_of(request)).gettext

@@ -12,7 +12,7 @@ import base64
 import hmac
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -202,8 +202,7 @@ class ApiKeys:
         text, at = KEY_MARK + secrets.token_urlsafe(32), now()
         prefix, granted = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
         key = ApiKey(new_id(), name, prefix, granted, at, at + days * DAY, None)
-        row = {field: getattr(key, field) for field in ApiKey.__slots__}
-        row |= {"account_id": account_id, "key_hash": hash_secret(text), "scopes": list(granted)}
+        row = asdict(key) | {"account_id": account_id, "key_hash": hash_secret(text)}
         self._db.write(api_keys.insert().values(row))
         return key, text
 
@@ -218,11 +217,10 @@ class ApiKeys:
         row = self._db.first(wanted)
         if row is None:
             return None
-        if row.used is None or at - row.used > SEEN_SECONDS:
+        if at - (row.used or 0.0) > SEEN_SECONDS:
             self._db.write(api_keys.update().where(held).values(used=at))
-        role = Role(row.role)
-        may = allowed(role) & set(row.scopes)
-        return Identity(row.account_id, row.account, role, may, key_id=row.key_id)
+        may = allowed(Role(row.role)) & set(row.scopes)
+        return Identity(row.account_id, row.account, Role(row.role), may, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
         """An account's keys, newest first, including expired ones."""

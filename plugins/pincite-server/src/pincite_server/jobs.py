@@ -325,10 +325,8 @@ class JobStore:
         count = sa.select(sa.func.count()).select_from(jobs)
         own = count.where(jobs.c.status.not_in(ENDED), jobs.c.owner == owner)
         if self._each and (n_own := db.execute(own).scalar_one()) >= self._each:
-            detail = (
-                f"You already have {n_own} waiting or running jobs, the limit for an account. Try "
-                "again when one has ended, or cancel one."
-            )
+            detail = f"You already have {n_own} waiting or running jobs, the limit for an account."
+            detail += " Try again when one has ended, or cancel one."
             raise Problem(429, "too_many_of_yours", detail, headers=_RETRY)
         waiting = db.execute(count.where(jobs.c.status == Status.QUEUED)).scalar_one()
         if waiting >= self._queue:

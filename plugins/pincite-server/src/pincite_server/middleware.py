@@ -257,10 +257,7 @@ class Limits:
         return self._addresses.take(address_of(scope))
 
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
-        """Count a login attempt for a name; call the returned function if the password was right.
-
-        Raises Problem: 429, whether the name exists or not.
-        """
+        """Count a login attempt; call what it returns after a right one. Raises Problem: 429."""
         attempts = ((self._logins, address_of(request.scope)), (self._names, name_key(name)))
         for buckets, key in attempts:
             if wait := buckets.take(key):
@@ -279,11 +276,8 @@ def too_many(what: str, seconds: int) -> Problem:
 
 
 def address_of(scope: Scope) -> str:
-    """The client's address; an IPv6 address without its host part.
-
-    A customer gets a /64 network of IPv6 addresses. uvicorn replaces the address of a proxy.
-    """
-    client = scope.get("client")
+    """The client's address; of an IPv6 address only the /64 network, which one customer gets."""
+    client = scope.get("client")  # for a proxy's, uvicorn has put its client's
     address = str(client[0]) if client else ""
     try:
         parsed = ipaddress.ip_address(address)

@@ -8,9 +8,8 @@ databases reject them. A cursor encodes the last row of a page, so the server st
 import base64
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from fastapi import Path as InPath
 from fastapi import Query
@@ -36,8 +35,7 @@ DEMO = Path(pincite.__file__).parent / "demo"
 Example = Literal["article", "inventor", "vole"]
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
+class Shipped(NamedTuple):
     """A bundled article, in a folder with the pages that it cites."""
 
     title: str
@@ -280,9 +278,8 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         values = json.loads(text)
         # Databases cannot compare with a NUL, NaN or a larger number.
-        if tuple(map(type, values)) == kinds and all(
-            "\0" not in value if isinstance(value, str) else abs(value) < 2**63 for value in values
-        ):
+        usable = ("\0" not in v if isinstance(v, str) else abs(v) < 2**63 for v in values)
+        if tuple(map(type, values)) == kinds and all(usable):
             return tuple(values)
     except (ValueError, TypeError, RecursionError):
         pass

@@ -141,12 +141,8 @@ class ServerSettings:
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> ServerSettings:
-    """Load server settings from options, environment, file and defaults.
-
-    Raises ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
-    The other tables are checked, too, so that every command reports what stops `pincite serve`.
-    """
-    pipeline_settings.load({}, config)
+    """Load server settings from options, environment, file and defaults. Raises ConfigError."""
+    pipeline_settings.load({}, config)  # every command reports what would stop `pincite serve`
     found = schema.load_values(ServerSettings, options, config, table=TABLE)
     return build(ServerSettings, {name: value for name, (value, _) in found.items()})
 

@@ -117,12 +117,8 @@ class Site:
     def check_disk(self) -> None:
         """Refuse new jobs and files while the disk is nearly full. Raises Problem: 507."""
         if shutil.disk_usage(self.server.folder).free < self.server.disk_free_megabytes * 1e6:
-            raise Problem(
-                507,
-                "disk_full",
-                "The server's disk is nearly full, so it takes no new jobs or files. Try again "
-                "later, or tell the operator.",
-            )
+            what = "The server's disk is nearly full, so it takes no new jobs or files."
+            raise Problem(507, "disk_full", f"{what} Try again later, or tell the operator.")
 
     def check_account(self, owner: str, n_more: int = 0) -> None:
         """Refuse `n_more` bytes of files beyond the account's limit. Raises Problem: 422."""
@@ -148,12 +144,9 @@ class Site:
         )
         if used + n_more > limit:
             parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
-            raise Problem(
-                422,
-                "account_full",
-                f"An account may store {_mb(limit)}. Yours stores {_mb(used)} ({parts}), and "
-                f"{_mb(n_more)} would be added. Delete something, or upload less.",
-            )
+            what = f"An account may store {_mb(limit)}. Yours stores {_mb(used)} ({parts})"
+            what += f", and {_mb(n_more)} would be added. Delete something, or upload less."
+            raise Problem(422, "account_full", what)
 
 
 def _mb(size: float) -> str:
@@ -171,13 +164,12 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     create_folder(server.folder)
     database = Database(server.database_url)
     database.create_tables()
+    each = server.queue_each if server.mode == "server" else 0
     site = Site(
         server,
         settings,
         database,
-        JobStore(
-            database, queue=server.queue, each=server.queue_each if server.mode == "server" else 0
-        ),
+        JobStore(database, queue=server.queue, each=each),
         CorpusRegister(database, server.folder / "corpora"),
         CorpusPool(lambda: runtime.encoder(settings)),
         Uploads(server.folder / "uploads"),

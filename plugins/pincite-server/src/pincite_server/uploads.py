@@ -65,9 +65,7 @@ async def receive_form(
 
     `long` gives the limits in bytes of fields that may exceed `MAX_FIELD_BYTES`.
 
-    Raises:
-        BadForm: the body is not a multipart form, is truncated, or has unknown or too many parts.
-        OSError: the disk is full.
+    Raises BadForm: not a multipart form, truncated, or unknown or too many parts. OSError: no room.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     boundary = options.get(b"boundary")

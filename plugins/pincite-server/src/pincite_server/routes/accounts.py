@@ -108,10 +108,7 @@ def delete_me(
 
 
 def confirm_identity(site: Site, request: Request, who: Identity, password: str | None) -> None:
-    """Check the password or, for an account without one, that the login is recent.
-
-    Raises Problem: 403; 429, too many attempts.
-    """
+    """Check the password or, without one, that the login is recent. Raises Problem: 403; 429."""
     account = site.people.accounts.get(who.account_id)
     if account and not account.has_password:
         if now() - who.logged_in < FRESH_SECONDS:

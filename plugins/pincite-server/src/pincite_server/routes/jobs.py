@@ -196,9 +196,8 @@ async def upload_form(
 ) -> AsyncIterator[tuple[str, Form]]:
     """Receive a form; yield its upload id and the form. The upload is removed if the block raises.
 
-    `known` has its fields, and `long` gives the limits in bytes of long fields.
-
-    Raises Problem: the form belongs to another session, or is not a form; 507.
+    `known` has its fields, and `long` gives the limits in bytes of long fields. Raises Problem: the
+    form belongs to another session, or is not a form; 507.
     """
     token = request.headers.get(CSRF_HEADER)
     if token is not None and who.csrf:
@@ -343,10 +342,8 @@ async def get_events(
     if "text/event-stream" not in request.headers.get("accept", ""):
         events = await run_sync(site.jobs.events, job_id, after)
         last = events[-1].number if events else after
-        body = EventList(
-            events=[EventBody.model_validate(event) for event in events],
-            ended=job.ended and last >= job.n_events,
-        )
+        shown = [EventBody.model_validate(event) for event in events]
+        body = EventList(events=shown, ended=job.ended and last >= job.n_events)
         return Response(body.model_dump_json(), media_type="application/json")
     stream = _stream(site.jobs, job_id, after, request)
     return StreamingResponse(stream, media_type="text/event-stream")

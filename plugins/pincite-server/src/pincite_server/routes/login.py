@@ -164,9 +164,8 @@ def _account_by_link(request: Request, site: Site, token: str) -> Account:
 def _password_page(
     request: Request, token: str, account: Account, error: ConfigError | None = None
 ) -> HTMLResponse:
-    status = 422 if error else 200
     values: dict[str, Any] = {"token": token, "account": account, "error": error}
-    return page(request, "password_link.html", None, status=status, **values)
+    return page(request, "password_link.html", None, status=422 if error else 200, **values)
 
 
 class RegisterRequest(LinkRequest):
