@@ -27,6 +27,10 @@ FIRST = {"not_logged_in": "/login", "consent_required": "/consent"}  # pages, by
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
 
 
+Headers = Mapping[str, str] | None
+Errors = list[dict[str, Any]] | None
+
+
 class ProblemBody(BaseModel):
     """An error (RFC 9457)."""
 
@@ -38,7 +42,7 @@ class ProblemBody(BaseModel):
     code: str
     retryable: bool
     request_id: str
-    errors: list[dict[str, Any]] | None = None
+    errors: Errors = None
 
 
 class Problem(PinciteError):
@@ -47,13 +51,7 @@ class Problem(PinciteError):
     exit_code = 2
 
     def __init__(
-        self,
-        status: int,
-        code: str,
-        detail: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        errors: list[dict[str, Any]] | None = None,
+        self, status: int, code: str, detail: str, *, headers: Headers = None, errors: Errors = None
     ) -> None:
         super().__init__(detail)
         self.status, self.code, self.detail = status, code, detail

@@ -212,9 +212,8 @@ def _may_register(request: Request, site: Site, token: str, key: str) -> Callabl
     """Count an attempt; return what forgets it. Raises Problem: 404, no valid invitation; 429."""
     forget_try: Callable[[], None] = request.app.state.limits.try_login(request, key)
     kind = site.server.registration
-    if kind == "closed" or not (
-        site.people.accounts.is_invited(token) if token else kind == "open"
-    ):
+    is_allowed = site.people.accounts.is_invited(token) if token else kind == "open"
+    if kind == "closed" or not is_allowed:
         AUDIT.info("invalid invitation")
         raise not_found(BAD_LINK)
     return forget_try
