@@ -30,10 +30,10 @@ from pincite_server.routes import (
     results,
     verify,
 )
-from pincite_server.routing import UPLOADS, csrf_checked, identifier
+from pincite_server.routing import UPLOADS, csrf_checked, identifier, local_identifier
 from pincite_server.settings import read_examples
 from pincite_server.site import Site
-from pincite_server.wikis import Wikis, browser_token, local_identifier
+from pincite_server.wikis import Wikis, browser_token
 from pincite_server.worker import Worker
 
 ROUTERS = (

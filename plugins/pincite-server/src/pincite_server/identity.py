@@ -179,8 +179,8 @@ class Sessions:
             self._db.write(sessions.update().where(held).values(seen=at))
         role, shared = Role(row.role), row.name_key == self._shared
         may = allowed(role) & SHARED if shared else allowed(role)
-        found = Identity(row.account_id, row.name, role, may, csrf_of(token), shared=shared)
-        return replace(found, logged_in=row.created)
+        begun = {"csrf": csrf_of(token), "logged_in": row.created, "shared": shared}
+        return Identity(row.account_id, row.name, role, may, **begun)
 
     def end(self, token: str) -> None:
         self._db.write(sessions.delete().where(sessions.c.token_hash == hash_secret(token)))

@@ -98,7 +98,6 @@ def ingest(
             outcome = update(opened, origins, [*called.values()], how, progress)
     except KeyboardInterrupt:
         complete = False
-    problems = [_unread(each, folder, files) for each in outcome.unread]
     result = codec.build(
         Ingested,
         outcome,
@@ -107,7 +106,7 @@ def ingest(
         n_changed=len(outcome.changed),
         n_removed=len(outcome.removed),
         n_problems=outcome.n_unread,
-        problems=tuple(problems),
+        problems=tuple(_unread(each, folder, files) for each in outcome.unread),
         restarted=restarted,
     )
     return Done(codec.to_json(result), complete)

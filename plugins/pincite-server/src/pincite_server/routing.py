@@ -14,7 +14,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -30,14 +30,19 @@ from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect
 
 from pincite_server.identity import (
+    LOCAL_USER,
     ApiKeys,
     Consent,
     Identify,
     Identity,
+    Permission,
+    Role,
     Sessions,
+    allowed,
     csrf_of,
     declares,
     is_public,
+    wiki_of,
 )
 from pincite_server.middleware import SAFE
 from pincite_server.problems import Problem
@@ -118,10 +123,9 @@ class GuardedRoute(APIRoute):
             if most and n_bytes and n_bytes > most:
                 detail = f"A request to this address may have at most {most:,} bytes."
                 raise Problem(413, "too_large", detail)
-            async with AsyncExitStack() as stack:
-                is_large = n_bytes is None or n_bytes > LARGE_BYTES
-                if is_large and not UPLOADS.fullmatch(request.url.path):
-                    await stack.enter_async_context(_large)
+            is_large = n_bytes is None or n_bytes > LARGE_BYTES
+            waits = is_large and not UPLOADS.fullmatch(request.url.path)
+            async with _large if waits else nullcontext():
                 try:
                     if takes_json and kind.endswith("json"):
                         request = _JsonRequest(request.scope, request.receive)
@@ -161,6 +165,7 @@ def _dependencies(dependant: Dependant) -> Iterator[Callable[..., Any]]:
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 Cookie = Literal["session", "login", "consent"]
+WIKI_USER = replace(LOCAL_USER, may=frozenset({Permission.READ, Permission.RUN}))
 
 
 def identifier(
@@ -186,6 +191,18 @@ def identifier(
     return identify
 
 
+def local_identifier(token: str) -> Identify:
+    """Identify every sender as the local user; from a wiki, only with the token, and with less."""
+
+    def identify(request: Request) -> Identity | None:
+        if not wiki_of(request):
+            return replace(LOCAL_USER, may=allowed(Role.ADMIN))
+        sent = bearer(request) or ""
+        return WIKI_USER if hmac.compare_digest(sent.encode(), token.encode()) else None
+
+    return identify
+
+
 def consent_mark(token: str, terms: str, choice: Consent) -> str:
     """The cookie's value for a choice, which is worth nothing for another session or text."""
     return csrf_of(token, f"{choice} {terms}")
@@ -205,15 +222,9 @@ def set_cookie(
     response: Response, settings: ServerSettings, what: Cookie, value: str, seconds: float
 ) -> None:
     """Set a cookie for some time; 0 removes it."""
-    response.set_cookie(
-        cookie_name(settings, what),
-        value,
-        max_age=int(seconds),
-        path="/",
-        secure=settings.secure_cookies,
-        httponly=True,
-        samesite="lax",  # a provider returns the browser through a link
-    )
+    # SameSite is "lax", Starlette's default: a provider returns the browser through a link.
+    name, secure = cookie_name(settings, what), settings.secure_cookies
+    response.set_cookie(name, value, int(seconds), secure=secure, httponly=True)
 
 
 async def csrf_checked(request: Request) -> None:

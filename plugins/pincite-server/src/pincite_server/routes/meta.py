@@ -1,7 +1,6 @@
 """Health, version and metrics for operators; language, help and static files for visitors."""
 
 from importlib.metadata import version
-from typing import Any
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -97,8 +96,7 @@ def preferences(form: Form, site: Stores) -> RedirectResponse:
     answer = forms.redirect(forms.local(forms.text(form, "back")))
     if (language := forms.text(form, "language")) in languages.LANGUAGES:
         secure = site.server.mode == "server" and site.server.secure_cookies
-        how: dict[str, Any] = {"secure": secure, "httponly": True, "samesite": "lax"}
-        answer.set_cookie(languages.LANGUAGE, language, max_age=KEPT_SECONDS, **how)
+        answer.set_cookie(languages.LANGUAGE, language, KEPT_SECONDS, secure=secure, httponly=True)
     return answer
 
 
