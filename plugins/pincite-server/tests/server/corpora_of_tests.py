@@ -74,15 +74,6 @@ def uploads(site: Site) -> list[Path]:
 
 def ingested(*problems: Unread) -> Ingested:
     """The result of a job that added one file, and could not read others."""
-    return Ingested(
-        complete=True,
-        n_files=1,
-        n_added=1,
-        n_changed=0,
-        n_unchanged=0,
-        n_removed=0,
-        n_superseded=0,
-        passed_over={},
-        n_problems=len(problems),
-        problems=problems,
-    )
+    counts: dict[str, Any] = dict.fromkeys(("n_changed", "n_unchanged", "n_removed", "n_superseded"), 0)
+    found: dict[str, Any] = {"n_problems": len(problems), "problems": problems, "passed_over": {}}
+    return Ingested(complete=True, n_files=1, n_added=1, **counts, **found)

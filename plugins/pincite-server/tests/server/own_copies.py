@@ -5,19 +5,13 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 from server import corpora_of_tests
+from support.rows import text_of
 
 from pincite.library.private_copies import OwnCopy
 from pincite_server.site import Site
 
 # One book without an address, one page that nobody has, and one that could not be known again.
-ARTICLE = (
-    "== Bridge ==\n"
-    "The bridge of Varde opened in 1911.<ref>{{cite book |last=Ito |first=Mei "
-    "|title=The Harbour of Varde |publisher=Quay Press |page=121}}</ref>\n\n"
-    "The tram reached the harbour in 1922.<ref>{{cite web |title=Tram "
-    "|url=https://a.example/tram}}</ref>\n\n"
-    "The harbour was dredged.<ref>Oral history</ref>\n"
-)
+ARTICLE = text_of("server/copies/article.wiki")
 FILLER = "Nobody may read this secret sentence of the book, it says nothing of any bridge. "
 BOOK = f"{FILLER * 60}\n\nThe bridge of Varde opened in 1911.\n\n{FILLER * 60}"
 
@@ -68,15 +62,6 @@ def page_of(job_id: str, at: tuple[str, str]) -> str:
 
 
 def copy_of(n: int) -> OwnCopy:
-    return OwnCopy(
-        ref=f"source {n}",
-        keys=(f"url:{n}",),
-        name=f"{n}.txt",
-        sha256=f"{n:064x}",
-        n_bytes=1,
-        pages=None,
-        n_pages=0,
-        n_words=1,
-        language="",
-        title="",
-    )
+    named: dict[str, Any] = {"ref": f"source {n}", "name": f"{n}.txt", "sha256": f"{n:064x}"}
+    counts: dict[str, Any] = {"n_bytes": 1, "n_pages": 0, "n_words": 1}
+    return OwnCopy(keys=(f"url:{n}",), pages=None, language="", title="", **named, **counts)

@@ -1,13 +1,12 @@
 """Pages of accounts and administration, as forms without JavaScript; and the command line."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
-from server.people_of_tests import PASSWORD, SERVER, browser, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, browser, somebody
 
 from pincite.cli import cli
 from pincite_server.identity import Role
@@ -15,11 +14,7 @@ from pincite_server.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 PAGE = {"Accept": "text/html"}
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    return make_site(**SERVER)
+SITE = SERVER
 
 
 def token_of(client: TestClient, page: str) -> str:
@@ -108,9 +103,7 @@ def test_an_admin_resets_a_password_by_link_even_while_logged_in(site: Site) -> 
     assert ada.client.post(here, data={}).status_code == 401
 
 
-def test_invalid_password_links_all_look_alike_and_are_limited(
-    make_site: Callable[..., Site],
-) -> None:
+def test_invalid_password_links_all_look_alike_and_are_limited(make_site: MakeSite) -> None:
     site = make_site(**SERVER | {"login_tries": 3})
     account = site.people.accounts.add("Ada", Role.EDITOR)
     used, valid = (site.people.accounts.new_link(account) for _ in range(2))

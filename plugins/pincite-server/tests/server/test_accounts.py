@@ -1,24 +1,17 @@
 """Accounts, share links, and the deletion of an account, on both databases."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import ask_samples
 import pytest
 import sqlalchemy as sa
 from server.corpora_of_tests import finished
-from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, browser, log_in, somebody
 
 from pincite.errors import ConfigError
 from pincite_server import tables
-from pincite_server.accounts import (
-    MAX_KEY,
-    OWNERS,
-    forget,
-    name_key,
-    valid_name,
-)
+from pincite_server.accounts import MAX_KEY, OWNERS, forget, name_key, valid_name
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import Role
@@ -29,7 +22,6 @@ from pincite_server.share_links import ShareLinks
 from pincite_server.site import Site, open_people
 from pincite_server.tables import metadata
 
-MakeSite = Callable[..., Site]
 UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
 UNREADABLE += ["\ud800", "\x1b[31mred", "\u2028", "\ufeff", "\ufdfa" * 40, "\u00a0a"]
 READABLE = ["Ada", "Zoë", "李四", "أحمد", "'; DROP TABLE accounts; --", "<img src=x>", "%s{0}"]

@@ -1,10 +1,10 @@
 """Starting a server: where it listens, and how."""
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from server.people_of_tests import MakeSite
 from server.processes import Served, Started
 from support.rows import each_row
 
@@ -14,7 +14,7 @@ from pincite_server import demo, serving
 from pincite_server.identity import Role
 from pincite_server.serving import _advice, _listening
 from pincite_server.settings import ServerSettings
-from pincite_server.site import Site, opened
+from pincite_server.site import opened
 
 
 def test_a_taken_port_is_an_error() -> None:
@@ -26,7 +26,7 @@ def test_a_taken_port_is_an_error() -> None:
 
 @each_row("server/app/start_states_what_keeps_users_from_logging_in")
 def test_start_states_what_keeps_users_from_logging_in(
-    make_site: Callable[..., Site], settings: dict[str, object], names: list[str]
+    make_site: MakeSite, settings: dict[str, object], names: list[str]
 ) -> None:
     site = make_site(**settings)
     lines = list(_advice(site, Path("my.toml")))

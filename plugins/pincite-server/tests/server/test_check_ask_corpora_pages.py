@@ -4,10 +4,8 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import ask_samples
@@ -17,11 +15,11 @@ from fastapi.testclient import TestClient
 from hostile import Page
 from samples import HOSTILE
 from server.corpora_of_tests import BRIDGE, C, filled, finished, ingested, run_next
-from server.people_of_tests import SERVER, browser, somebody
+from server.people_of_tests import SERVER, MakeSite, browser, somebody
+from support.rows import text_of
 
 from pincite.codec import to_json
 from pincite.errors import PinciteError
-from pincite.settings import Settings
 from pincite.types import Reason
 from pincite_server.corpora import Shared
 from pincite_server.identity import Role
@@ -38,6 +36,7 @@ TAGS = set(
     "h5 option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside "
     "table thead tbody tr th td code fieldset legend".split()
 )
+SITE = {"encoder": True}
 
 
 def assert_harmless(text: str) -> None:
@@ -52,19 +51,7 @@ def assert_harmless(text: str) -> None:
             assert not value.strip().lower().startswith(("javascript:", "data:"))
 
 
-READINGS = {
-    "readings": [
-        {"reading_id": "r1", "text": "It is old.", "kind": "descriptive", "negation": "It is not."},
-        {"reading_id": "r2", "text": "Ann says so.", "kind": "ascriptive", "negation": ""},
-    ],
-    "by": "rules",
-    "failures": [],
-}
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
-    return make_site(Settings.of(encoder=str(tiny_encoder)))
+READINGS = json.loads(text_of("server/check_ask/readings.json"))
 
 
 @pytest.fixture
@@ -89,7 +76,7 @@ def request_of(site: Site, answer: Any) -> dict[str, Any]:
     return dict(job.request)
 
 
-def test_only_offered_models_are_accepted(make_site: Callable[..., Site]) -> None:
+def test_only_offered_models_are_accepted(make_site: MakeSite) -> None:
     site = make_site(models=("small", "large"))
     chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
     client = browser(replace(site, settings=site.settings.replace(**chosen)))
@@ -263,7 +250,7 @@ def test_corpus_is_managed_by_forms(client: TestClient, site: Site) -> None:
 
 
 @pytest.mark.parametrize("root", ["", "/api/v1"])
-def test_an_upload_needs_the_sessions_token(make_site: Callable[..., Site], root: str) -> None:
+def test_an_upload_needs_the_sessions_token(make_site: MakeSite, root: str) -> None:
     site = make_site(**SERVER)
     anna = somebody(site, Role.EDITOR).client
     corpus_id = anna.post(C, json={"name": "Mine"}).json()["corpus_id"]
@@ -301,7 +288,7 @@ def test_hostile_texts_are_escaped(client: TestClient, site: Site, language: str
             assert_harmless(page.text)
 
 
-def test_hostile_names_are_escaped(make_site: Callable[..., Site]) -> None:
+def test_hostile_names_are_escaped(make_site: MakeSite) -> None:
     site = make_site(**SERVER)
     admin = somebody(site, Role.ADMIN)
     owner = admin.account.account_id

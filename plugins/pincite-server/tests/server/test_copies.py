@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from server.conftest import client_of
 from server.own_copies import BOOK, checked, checked_book, cited, copy_of, hand_in, run_next
-from server.people_of_tests import PASSWORD, SERVER, Somebody, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, somebody
 
 from pincite.library import private_copies
 from pincite.library.private_copies import OF_ACCOUNTS, AccountCopies, OwnCopies, attach, named
@@ -18,13 +17,8 @@ from pincite_server.identity import Role
 from pincite_server.site import Site
 from pincite_server.tables import accounts, feedback
 
-MakeSite = Callable[..., Site]
 SECRET = "secret sentence"  # of the book
-
-
-@pytest.fixture
-def site(make_site: MakeSite) -> Site:
-    return make_site(**SERVER)
+SITE = SERVER
 
 
 @pytest.fixture

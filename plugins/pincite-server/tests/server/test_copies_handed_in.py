@@ -1,7 +1,6 @@
 """Own copies as forms bring them: what is kept, what is refused and why, whoever sends it."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from documents.builders import locked_pdf
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.own_copies import checked, checked_book, cited, hand_in, page_of
+from server.people_of_tests import MakeSite
 
 from pincite.settings import Settings
 from pincite_server.site import Site
@@ -27,7 +27,7 @@ TEXTS = [
 
 
 @pytest.fixture
-def site(make_site: Callable[..., Site], tmp_path: Path) -> Site:
+def site(make_site: MakeSite, tmp_path: Path) -> Site:
     return make_site(Settings.of(own_copies=str(tmp_path / "shelf")))
 
 
@@ -102,7 +102,7 @@ def test_hostile_copies_are_stored_or_refused(client: TestClient, site: Site, nu
     checked(client, site)
 
 
-def test_oversized_copies_are_refused(make_site: Callable[..., Site]) -> None:
+def test_oversized_copies_are_refused(make_site: MakeSite) -> None:
     site = make_site(upload_megabytes=0.1)
     client = client_of(site)
     job_id, book = checked_book(client, site)

@@ -13,6 +13,7 @@ from server.people_of_tests import (
     ORIGIN,
     PASSWORD,
     SERVER,
+    MakeSite,
     browser,
     log_in,
     program,
@@ -29,12 +30,7 @@ from pincite_server.tables import accounts, api_keys, sessions
 COOKIE = "__Host-pincite-session"
 EXAMPLE = {"example": "article"}
 KEY = re.compile(r"pincite_[\w-]{43}")
-MakeSite = Callable[..., Site]
-
-
-@pytest.fixture
-def site(make_site: MakeSite) -> Site:
-    return make_site(**SERVER)
+SITE = SERVER
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,11 +27,7 @@ from pincite_server.site import Site, opened
 ADDRESS = "tank://tank.example:7/kb"
 REFUSED = f"{ADDRESS}: tank.example at port 7 hung up"
 URL = "https://e.example/bridge"
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
-    return make_site(Settings.of(encoder=str(tiny_encoder)))
+SITE = {"encoder": True}
 
 
 @pytest.fixture

@@ -9,7 +9,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 from server import provider as providers
-from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody, token_of_session
+from server.people_of_tests import (
+    PASSWORD,
+    SERVER,
+    MakeSite,
+    browser,
+    program,
+    somebody,
+    token_of_session,
+)
 from server.provider import CLIENT, SECRET, Provider
 from support.rows import each_row
 
@@ -36,7 +44,7 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def make(make_site: Callable[..., Site], provider: Provider, tmp_path: Path) -> Callable[..., Site]:
+def make(make_site: MakeSite, provider: Provider, tmp_path: Path) -> MakeSite:
     def made(role: str = "", client_secret: str = SECRET, place: str = "") -> Site:
         place = place or f'kind = "mediawiki"\ntitle = "The <b>wiki"\nwiki = "{provider.base}"'
         path = tmp_path / "providers.toml"
@@ -61,7 +69,7 @@ def back(client: TestClient, url: str) -> int:
 
 
 def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
-    make: Callable[..., Site], provider: Provider
+    make: MakeSite, provider: Provider
 ) -> None:
     site = make("editor")
     client = browser(site)
@@ -82,9 +90,7 @@ def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
     assert agents == {oauth.AGENT}
 
 
-def test_an_equal_name_does_not_open_an_account(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_an_equal_name_does_not_open_an_account(make: MakeSite, provider: Provider) -> None:
     site = make("reader")
     admin = site.people.accounts.add("ada w.", Role.ADMIN, PASSWORD)
     client = browser(site)
@@ -98,7 +104,7 @@ def test_an_equal_name_does_not_open_an_account(
     "name", ["\u202eevil", "", "  ", "a\nb", "x" * 500, "<script>", "\ufdfa" * 60]
 )
 def test_names_of_the_provider_that_will_not_do_become_others(
-    make: Callable[..., Site], provider: Provider, name: str
+    make: MakeSite, provider: Provider, name: str
 ) -> None:
     site = make("reader")
     provider.profile["username"] = name
@@ -109,7 +115,7 @@ def test_names_of_the_provider_that_will_not_do_become_others(
     assert 1 <= len(called) <= 60
 
 
-def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_logged_in_user_links_a_login(make: MakeSite, provider: Provider) -> None:
     site = make()
     ada = somebody(site, Role.EDITOR)
     url = away(ada.client, "?link=true&next=/account")
@@ -124,7 +130,7 @@ def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Pro
 
 
 def test_a_forged_attempt_links_nothing_by_key_or_old_session(
-    make: Callable[..., Site], provider: Provider, monkeypatch: pytest.MonkeyPatch
+    make: MakeSite, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = make()
     ada = somebody(site, Role.EDITOR)
@@ -139,7 +145,7 @@ def test_a_forged_attempt_links_nothing_by_key_or_old_session(
     assert site.people.accounts.logins(ada.account.account_id) == []
 
 
-def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provider) -> None:
+def test_the_last_way_in_is_not_cut(make: MakeSite, provider: Provider) -> None:
     site = make("reader")
     client = browser(site)
     back(client, provider.allow(away(client)))
@@ -150,9 +156,7 @@ def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provide
     assert client.post("/account/password", data={"new": PASSWORD}).status_code == 303
 
 
-def test_a_login_that_another_browser_began_is_refused(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_a_login_that_another_browser_began_is_refused(make: MakeSite, provider: Provider) -> None:
     """Login CSRF: the attacker's own login, finished in somebody else's browser."""
     site = make("reader")
     attacker, victim = browser(site), browser(site)
@@ -163,7 +167,7 @@ def test_a_login_that_another_browser_began_is_refused(
 
 
 def test_a_login_comes_back_once_and_to_its_own_provider(
-    make: Callable[..., Site], provider: Provider
+    make: MakeSite, provider: Provider
 ) -> None:
     site = make("reader")
     client = browser(site)
@@ -173,7 +177,7 @@ def test_a_login_comes_back_once_and_to_its_own_provider(
     assert back(client, provider.allow(away(client)).replace("/wiki/", "/other/")) == 404
 
 
-def test_a_login_begins_here_and_ends_here(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_login_begins_here_and_ends_here(make: MakeSite, provider: Provider) -> None:
     client = browser(make("reader"))
     assert client.get(f"{HERE}?link=true").status_code == 401
     reply = client.get(HERE, headers=WAY_BACK)
@@ -185,35 +189,9 @@ def test_a_login_begins_here_and_ends_here(make: Callable[..., Site], provider: 
     assert client.get(url, headers=WAY_BACK).headers["location"] == "/"
 
 
-USER = {"sub": 17, "username": "Ada W."}
-
-
-@pytest.mark.parametrize(
-    ("role", "secret", "token_reply", "profile"),
-    [
-        ("", SECRET, "", USER),
-        ("reader", "another", "", USER),
-        *(
-            ("reader", SECRET, text, USER)
-            for text in ("<html>", "[]", "{}", '{"access_token": 5}', '{"error": "x"}', "null")
-        ),
-        *(
-            ("reader", SECRET, "", {"sub": sub, "username": "Ada W."})
-            for sub in ("", None, True, ["x"], "x" * 201, "\ud800", "a\0", 1e400)
-        ),
-        ("reader", SECRET, "", {}),
-        ("reader", SECRET, "", []),
-        ("reader", SECRET, "", USER | {"blocked": True}),
-        ("reader", SECRET, '{"error": "\\ud800"}', USER),
-    ],
-)
+@each_row("server/oauth/without_a_role_or_a_proper_reply_there_is_no_login")
 def test_without_a_role_or_a_proper_reply_there_is_no_login(
-    make: Callable[..., Site],
-    provider: Provider,
-    role: str,
-    secret: str,
-    token_reply: str,
-    profile: Any,
+    make: MakeSite, provider: Provider, role: str, secret: str, token_reply: str, profile: Any
 ) -> None:
     site = make(role, client_secret=secret)
     client = browser(site)
@@ -249,22 +227,20 @@ def test_an_endless_or_slow_reply_refuses_the_login(
 
 @pytest.mark.parametrize("seconds", [60, 1, 0])
 def test_a_short_lived_token_identifies_its_user(
-    make: Callable[..., Site], provider: Provider, seconds: int
+    make: MakeSite, provider: Provider, seconds: int
 ) -> None:
     provider.lifetime = seconds
     client = browser(make("reader"))
     assert back(client, provider.allow(away(client))) == 303
 
 
-def test_an_odd_name_at_the_provider_can_be_linked(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_an_odd_name_at_the_provider_can_be_linked(make: MakeSite, provider: Provider) -> None:
     provider.profile["username"] = "\ud800\0"
     ada = somebody(make(), Role.EDITOR)
     assert back(ada.client, provider.allow(away(ada.client, "?link=true"))) == 303
 
 
-def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_disabled_user_cannot_log_in(make: MakeSite, provider: Provider) -> None:
     site = make("reader")
     client = browser(site)
     assert back(client, provider.allow(away(client))) == 303
@@ -273,7 +249,7 @@ def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Prov
 
 
 @pytest.fixture
-def discovering(make: Callable[..., Site], provider: Provider) -> Callable[[], Site]:
+def discovering(make: MakeSite, provider: Provider) -> Callable[[], Site]:
     """A site that knows only the issuer of its provider."""
     return partial(make, "editor", place=f'issuer = "{provider.base}"')
 

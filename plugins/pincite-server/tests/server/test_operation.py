@@ -2,12 +2,12 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
-from server.people_of_tests import SERVER, browser, somebody
+from server.people_of_tests import SERVER, MakeSite, browser, somebody
 
 from pincite_server.identity import Role
 from pincite_server.jobs import Job, Status
@@ -62,7 +62,7 @@ def test_a_line_for_each_request_with_its_id_and_no_address(
 
 
 def test_changes_are_logged_with_account_and_action_but_no_text(
-    make_site: Callable[..., Site], logged: None, capsys: pytest.CaptureFixture[str]
+    make_site: MakeSite, logged: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site = make_site(**SERVER)
     configure_logs("json")
@@ -111,7 +111,7 @@ def test_a_fault_of_the_program_is_found_by_its_request(
     assert first.endswith(f"error in the program [{request_id}]")
 
 
-def test_ready_says_which_part_is_not(make_site: Callable[..., Site]) -> None:
+def test_ready_says_which_part_is_not(make_site: MakeSite) -> None:
     site = make_site()
     with client_of(site) as client:
         ready = client.get("/readyz").json()
@@ -125,9 +125,7 @@ def test_ready_says_which_part_is_not(make_site: Callable[..., Site]) -> None:
         assert set(client.get("/version").json()) == {"pincite", "api"}
 
 
-def test_ready_names_the_worker_when_jobs_wait_and_none_is_alive(
-    make_site: Callable[..., Site],
-) -> None:
+def test_ready_names_the_worker_when_jobs_wait_and_none_is_alive(make_site: MakeSite) -> None:
     site = make_site()
     job = site.jobs.submit("local", "verify", "waits", {})
     with client_of(site) as client:

@@ -1,6 +1,6 @@
 """A plugin adds pages, files, translations, permissions and tables."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from babel.messages.mofile import write_mo
 from fastapi import Depends
 from fastapi.responses import HTMLResponse
 from fastapi.testclient import TestClient
-from server.people_of_tests import PASSWORD, SERVER, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, somebody
 from starlette.requests import Request
 
 from pincite_server import plugins, rendering
@@ -20,7 +20,6 @@ from pincite_server.identity import Role, needs
 from pincite_server.languages import translations
 from pincite_server.plugins import Plugin
 from pincite_server.routing import Router
-from pincite_server.site import Site
 
 COLOUR = "paint"  # a permission
 router = Router(prefix="/paints", dependencies=[Depends(needs(COLOUR))])
@@ -72,7 +71,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         each.cache_clear()
 
 
-def test_pages_files_and_translations(plugin: Plugin, make_site: Callable[..., Site]) -> None:
+def test_pages_files_and_translations(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site()
     with TestClient(create_app(site), base_url="http://127.0.0.1") as client:
         assert 'href="/paints"' in client.get("/help").text
@@ -84,7 +83,7 @@ def test_pages_files_and_translations(plugin: Plugin, make_site: Callable[..., S
         assert client.get(address).text == "paint()"
 
 
-def test_without_the_plugin_nothing_is_there(make_site: Callable[..., Site]) -> None:
+def test_without_the_plugin_nothing_is_there(make_site: MakeSite) -> None:
     site = make_site()
     with TestClient(create_app(site), base_url="http://127.0.0.1") as client:
         assert "/paints" not in client.get("/help").text
@@ -93,7 +92,7 @@ def test_without_the_plugin_nothing_is_there(make_site: Callable[..., Site]) -> 
         assert "paints" not in sa.inspect(connection).get_table_names()
 
 
-def test_roles_with_the_permission(plugin: Plugin, make_site: Callable[..., Site]) -> None:
+def test_roles_with_the_permission(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site(**SERVER)
     app = create_app(site)
     for role in Role:
@@ -103,9 +102,7 @@ def test_roles_with_the_permission(plugin: Plugin, make_site: Callable[..., Site
         assert (COLOUR in client.get("/api/v1/me").json()["may"]) is may
 
 
-def test_rows_of_an_account_are_deleted_with_it(
-    plugin: Plugin, make_site: Callable[..., Site]
-) -> None:
+def test_rows_of_an_account_are_deleted_with_it(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site(**SERVER)
     who = somebody(site, Role.EDITOR)
     with site.database.writing() as connection:

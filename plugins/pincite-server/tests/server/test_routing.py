@@ -12,8 +12,7 @@ from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
-from server.applications import app_of
-from server.people_of_tests import SERVER
+from server.people_of_tests import SERVER, app_of
 from support.rows import each_row
 
 from pincite_server import serving
@@ -28,26 +27,17 @@ VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
+SITE = SERVER
 
 
 def answered(
     app: FastAPI, path: str, headers: list[tuple[bytes, bytes]], pieces: list[bytes]
 ) -> tuple[int, dict[str, Any], int]:
     """Status and body of the answer, and how many pieces of the request were taken for it."""
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "POST",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "root_path": "",
-        "scheme": "https",
-        "headers": [(b"host", HOST), *headers],
-        "client": ("192.0.2.1", 1),
-        "server": ("127.0.0.1", 1),
-    }
+    scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1"}
+    scope |= {"method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope |= {"scheme": "https", "root_path": "", "headers": [(b"host", HOST), *headers]}
+    scope |= {"client": ("192.0.2.1", 1), "server": ("127.0.0.1", 1)}
     taken, sent = 0, list[Any]()
 
     async def receive() -> dict[str, Any]:
@@ -55,11 +45,7 @@ def answered(
         taken += 1
         if taken > len(pieces):
             return {"type": "http.disconnect"}
-        return {
-            "type": "http.request",
-            "body": pieces[taken - 1],
-            "more_body": taken < len(pieces),
-        }
+        return {"type": "http.request", "body": pieces[taken - 1], "more_body": taken < len(pieces)}
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -68,11 +54,6 @@ def answered(
         portal.call(app, scope, receive, send)
     body = b"".join(each.get("body", b"") for each in sent[1:])
     return sent[0]["status"], json.loads(body), taken
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    return make_site(**SERVER)
 
 
 @pytest.fixture

@@ -11,11 +11,7 @@ from server.browser.watched import Watched
 from support.rows import text_of
 
 Watch = Callable[..., Watched]
-ARTICLE = """The bridge of Varde opened in 1911.<ref>{{cite web |title=The bridge of Varde
-|url=https://varde.example/bridge}}</ref>
-
-The tram reached the harbour in 1922.<ref>{{cite web |title=Tram
-|url=https://varde.example/files/harbour-tram.txt}}</ref>"""
+ARTICLE = text_of("server/browser/sources/article.wiki")
 BRIDGE = (
     b'<!doctype html><title>Bridge</title><link rel="canonical" href="https://varde.example/bridge">'
     b"<article><p>The bridge of Varde opened in 1911. The mayor spoke to the town.</p></article>"
