@@ -74,6 +74,8 @@ def uploads(site: Site) -> list[Path]:
 
 def ingested(*problems: Unread) -> Ingested:
     """The result of a job that added one file, and could not read others."""
-    counts: dict[str, Any] = dict.fromkeys(("n_changed", "n_unchanged", "n_removed", "n_superseded"), 0)
+    counts: dict[str, Any] = dict.fromkeys(
+        ("n_changed", "n_unchanged", "n_removed", "n_superseded"), 0
+    )
     found: dict[str, Any] = {"n_problems": len(problems), "problems": problems, "passed_over": {}}
     return Ingested(complete=True, n_files=1, n_added=1, **counts, **found)

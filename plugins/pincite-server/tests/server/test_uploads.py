@@ -95,28 +95,15 @@ def test_files_of_one_name_are_kept_apart_and_equal_ones_once(
 
 def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
     url = f"{C}/{corpus_id}/documents"
-    kind = {"content-type": "multipart/form-data; boundary=x"}
+    kind = "multipart/form-data; boundary=x"
     part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-    bodies: list[tuple[Any, dict[str, str], str]] = [
-        (b"{}", {"content-type": "application/json"}, "invalid_form"),
-        (b"", {"content-type": "multipart/form-data"}, "invalid_form"),
-        (b"nonsense", kind, "invalid_form"),
-        (b"", {"content-type": f"multipart/form-data; boundary={'x' * 257}"}, "invalid_form"),
-        (part + b"cut short", kind, "invalid_form"),
-        (b"--x--\r\n", kind, "no_files"),
-        (part.replace(b"a.txt", b"") + b"\r\n--x--\r\n", kind, "no_files"),
-        (
-            b"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n1\r\n--x--\r\n",
-            kind,
-            "invalid_form",
-        ),
-        (part.replace(b"files", b"file") + b"\r\n--x--\r\n", kind, "invalid_form"),
-        (b"--x\r\n" + b"A: b\r\n" * 100 + b"\r\n1\r\n--x--\r\n", kind, "invalid_form"),
+    bodies: list[tuple[Any, str, str]] = [
         (part + b"a" * 300_000 + b"\r\n--x--\r\n", kind, "too_large"),
         (iter([part, *[b"a" * 10_000] * 100]), kind, "too_large"),  # without a length
+        *((text.encode("latin-1"), *more) for text, *more in rows("server/uploads/invalid_bodies")),
     ]
-    for body, headers, code in bodies:
-        answer = client.post(url, content=body, headers=headers)
+    for body, of_kind, code in bodies:
+        answer = client.post(url, content=body, headers={"content-type": of_kind})
         assert answer.status_code in (413, 422), (body, answer.text)
         assert answer.json()["code"] == code, body
         assert uploads(site) == []

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from server.browser import wiki_pages
-from server.browser.looks import accessible, within_the_edge
-from server.browser.watched import payloads
+from server.browser.watched import accessible, payloads, within_the_edge
 from server.browser.wiki_pages import (
     ARTICLES,
     BRIDGE,
