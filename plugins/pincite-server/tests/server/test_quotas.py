@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastapi.testclient import TestClient
-from server import own_copies
 from server.conftest import client_of
-from server.corpora_of_tests import BRIDGE, C, run_next, send, uploads
+from server.corpora_of_tests import BRIDGE, C, checked, cited, hand_in, run_next, send, uploads
 from server.people_of_tests import SERVER, MakeSite, problem, somebody
 
 from pincite.durable import n_bytes
@@ -111,11 +110,11 @@ def test_own_copies_count_with_the_corpora_of_an_account(
 ) -> None:
     site = make_site(settings, **SERVER, account_megabytes=0.25)
     mine = somebody(site, Role.EDITOR, "mine", create_app(site)).client
-    job_id = own_copies.checked(mine, site)
-    book, page = own_copies.cited(mine, job_id)[:2]
+    job_id = checked(mine, site)
+    book, page = cited(mine, job_id)[:2]
     text = "The bridge opened in 1911. " * 6_000  # 0.16 MB
-    assert own_copies.hand_in(mine, job_id, book, text=text).status_code == 201
-    again = own_copies.hand_in(mine, job_id, page, text=text)
+    assert hand_in(mine, job_id, book, text=text).status_code == 201
+    again = hand_in(mine, job_id, page, text=text)
     detail = refused(again, 422, "account_full", False)
     assert "own copies 0.2 MB" in detail
     assert uploads(site) == []

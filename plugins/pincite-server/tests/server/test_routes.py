@@ -14,7 +14,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
-from server.own_copies import copy_of
+from server.corpora_of_tests import copy_of
 from server.people_of_tests import SERVER, MakeSite, browser, program, somebody
 from support.rows import rows
 

@@ -47,6 +47,10 @@ def references(*entries: str) -> str:
 
 
 BRIDGE, TRAM = "https://a.example/bridge", "https://a.example/tram"
+SOURCES = {
+    BRIDGE: "The old bridge of Varde was opened in 1911 by the mayor of the town, who spoke.",
+    TRAM: "The tram of Varde reached the harbour in 1922, and the town had a holiday that day.",
+}
 PICTURED = text_of("server/browser/wiki_pages/pictured.html")
 ARTICLES = {
     name: text_of(f"server/browser/wiki_pages/{name}.html")
