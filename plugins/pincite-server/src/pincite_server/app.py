@@ -62,7 +62,8 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         dependencies=[Depends(csrf_checked)],
     )
     app.state.site = site
-    app.state.worker, app.state.texts = worker, languages.read_texts(server.texts)
+    app.state.worker = worker
+    app.state.texts = languages.read_texts(server.texts)
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(server)
     app.state.terms = terms = languages.read_terms(server.consent)
@@ -72,8 +73,8 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     else:
         people, text = site.people, "\0".join(terms.values())
         app.state.identify = identifier(people.sessions, people.keys, server, text)
-    texts = {"check": server.examples, "ask": server.questions}
-    app.state.examples = {kind: read_examples(path) for kind, path in texts.items()}
+    files = {"check": server.examples, "ask": server.questions}
+    app.state.examples = {kind: read_examples(path) for kind, path in files.items()}
     app.state.problem_page = rendering.problem_page
     problems.install(app)
     added = (router for plugin in plugins.loaded() for router in plugin.routers)

@@ -168,9 +168,7 @@ Cookie = Literal["session", "login", "consent"]
 WIKI_USER = replace(LOCAL_USER, may=frozenset({Permission.READ, Permission.RUN}))
 
 
-def identifier(
-    sessions: Sessions, keys: ApiKeys, settings: ServerSettings, terms: str = ""
-) -> Identify:
+def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings, terms: str) -> Identify:
     """Identify senders by API key or cookie; any key, even an invalid one, takes precedence.
 
     `terms` is the text that a session has to accept, if any.

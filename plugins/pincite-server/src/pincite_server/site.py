@@ -166,16 +166,16 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     database.create_tables()
     each = server.queue_each if server.mode == "server" else 0
     site = Site(
-        server,
-        settings,
-        database,
-        JobStore(database, queue=server.queue, each=each),
-        CorpusRegister(database, server.folder / "corpora"),
-        CorpusPool(lambda: runtime.encoder(settings)),
-        Uploads(server.folder / "uploads"),
-        account_copies(server, settings),
-        FeedbackStore(database),
-        open_people(database, server),
+        server=server,
+        settings=settings,
+        database=database,
+        jobs=JobStore(database, queue=server.queue, each=each),
+        corpora=CorpusRegister(database, server.folder / "corpora"),
+        pool=CorpusPool(lambda: runtime.encoder(settings)),
+        uploads=Uploads(server.folder / "uploads"),
+        own=account_copies(server, settings),
+        feedback=FeedbackStore(database),
+        people=open_people(database, server),
     )
     site.tidy()
     return site
