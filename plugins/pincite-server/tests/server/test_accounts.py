@@ -208,7 +208,7 @@ def test_a_disabled_account_gets_no_use_of_a_new_link(site: Site) -> None:
 
 
 def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
-    ada = somebody(site, Role.EDITOR, "Ada")
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
     result = ask_samples.everything().to_json()
     source = {"doc_id": "d", "text": "the whole of a source"}
     owner = ada.account.account_id
@@ -216,6 +216,7 @@ def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     here = f"/jobs/{job_id}/links"
     waiting = site.jobs.submit(owner, "verify", "t", {"example": "article"}).job_id
     assert ada.client.post(f"/jobs/{waiting}/links", data={"days": "1"}).status_code == 404
+    assert grace.client.post(here, data={"days": "2"}).status_code == 404
     made = ada.client.post(here, data={"days": "2"}).text
     (token,) = set(re.findall(r"https://pincite\.example\.org/s/([\w-]{43})", made))
     (link,) = site.people.links.of(job_id)
