@@ -132,6 +132,21 @@ def _environment(language: str) -> Any:
     return environment
 
 
+def when(at: float) -> str:
+    """Format a time for people, with its time zone.
+
+    >>> when(0.0)
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def problem_page(request: Request, problem: Any) -> HTMLResponse:
+    """`problem` is a `problems.ProblemBody`."""
+    who = getattr(request.state, "identity", None)
+    return page(request, "problem.html", who, status=problem.status, problem=problem)
+
+
 # ── Static files ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -159,18 +174,3 @@ def _style() -> str:
     sheets = ("pages.css", "corpora.css", "people.css")
     pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
     return str(templates.style()) + scoped + pages
-
-
-def when(at: float) -> str:
-    """Format a time for people, with its time zone.
-
-    >>> when(0.0)
-    '1970-01-01 00:00 UTC'
-    """
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def problem_page(request: Request, problem: Any) -> HTMLResponse:
-    """`problem` is a `problems.ProblemBody`."""
-    who = getattr(request.state, "identity", None)
-    return page(request, "problem.html", who, status=problem.status, problem=problem)
