@@ -6,8 +6,7 @@ import pytest
 from furnished_study import Furnished
 from playwright.sync_api import Page
 from server.browser.furnished import log_in
-from server.browser.looks import arrived, opened_details, seen_in_all_looks
-from server.browser.watched import CHROMIUM, Watched
+from server.browser.watched import CHROMIUM, Watched, arrived, opened_details, seen_in_all_looks
 
 Watch = Callable[..., Watched]
 pytestmark = [

@@ -10,8 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from samples import HOSTILE, report
-from server.applications import app_of
-from server.people_of_tests import SERVER, browser, somebody
+from server.people_of_tests import SERVER, app_of, browser, somebody
 from study_samples import item, study
 
 from pincite_server import rendering

@@ -18,25 +18,22 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from pincite.errors import ConfigError, PinciteError
-from pincite_server import plugins
+from pincite.errors import ConfigError
+from pincite_server import plugins, tables
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import DAY, Role
 from pincite_server.private_copies import AccountCopies
+from pincite_server.problems import Problem
 from pincite_server.tables import (
     accounts,
-    api_keys,
     corpora,
-    feedback,
     hash_secret,
     invitations,
-    jobs,
     logins,
     new_id,
     now,
     password_links,
-    sessions,
 )
 
 MAX_NAME = 60
@@ -46,6 +43,8 @@ AT_ONCE = 2
 LINK_PATH = "/password"  # of the page that a password link opens
 REGISTER_PATH = "/register"  # of the form for a new account
 INVITATION_DAYS, RESET_DAYS = 7, 1  # that a password link works, by whether there is a password
+NAME_TAKEN = "There is already an account called %r."
+ENABLED = accounts.c.disabled.is_(False)
 _HASHER = PasswordHasher()
 _SLOTS = threading.BoundedSemaphore(AT_ONCE)
 
@@ -63,10 +62,7 @@ def name_key(name: str) -> str:
 
 
 def valid_name(name: str) -> str:
-    """Validate a name and return it in composed form (NFC).
-
-    Raises ConfigError: it is too long or contains invisible characters.
-    """
+    """The name in composed form (NFC). Raises ConfigError: too long, or invisible characters."""
     composed = unicodedata.normalize("NFC", name)
     if (
         not composed.isprintable()  # also excludes characters that change the text direction
@@ -82,10 +78,7 @@ def valid_name(name: str) -> str:
 
 
 def hash_password(password: str, name: str = "") -> str:
-    """Hash a password.
-
-    Raises ConfigError: it is too short or too long, or equals the account's `name`.
-    """
+    """Hash a password. Raises ConfigError: too short, too long, or the account's `name`."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise ConfigError(f"A password has {MIN_LENGTH} to {MAX_LENGTH} characters.")
     if password.casefold() == name.casefold():
@@ -117,18 +110,6 @@ def _bytes(password: str) -> bytes:
 # ── Accounts ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class AccountExists(PinciteError):
-    """The name or the login belongs to another account."""
-
-    exit_code = 2
-
-
-class LastAdmin(PinciteError):
-    """The only admin cannot be removed."""
-
-    exit_code = 2
-
-
 @dataclass(frozen=True, slots=True)
 class Account:
     """A user of the server."""
@@ -149,10 +130,7 @@ _SHOWN = [
 
 
 class Accounts:
-    """The accounts of a server, and their logins through providers.
-
-    Every method is one transaction.
-    """
+    """The accounts of a server, and their logins through providers."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -160,22 +138,22 @@ class Accounts:
     def add(self, name: str, role: Role, password: str | None = None) -> Account:
         """Create an account; without a password, it needs a login through a provider.
 
-        Raises:
-            ConfigError: the name or the password is not valid.
-            AccountExists
+        Raises ConfigError: the name or the password is not valid. Problem: 409, the name is taken.
         """
         name = valid_name(name)
         stored = hash_password(password, name) if password is not None else None
-        with _unique(name), self._db.writing() as db:
+        with _unique(NAME_TAKEN % name), self._db.writing() as db:
             return _add(db, new_id(), name, role, stored)
 
     def get(self, account_id: str) -> Account | None:
-        with self._db.reading() as db:
-            return _first(db, accounts.c.account_id == account_id)
+        return self._one(accounts.c.account_id == account_id)
 
     def named(self, name: str) -> Account | None:
+        return self._one(accounts.c.name_key == name_key(name))
+
+    def _one(self, *which: sa.ColumnElement[bool]) -> Account | None:
         with self._db.reading() as db:
-            return _first(db, accounts.c.name_key == name_key(name))
+            return _first(db, *which)
 
     def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
         """List at most `limit` accounts by name, after the one with the `name_key` `after`."""
@@ -195,8 +173,7 @@ class Accounts:
         if _HASHER.check_needs_rehash(stored):
             this = (accounts.c.account_id == account_id) & (accounts.c.password == stored)
             self._db.write(accounts.update().where(this).values(password=hash_password(password)))
-        account = self.get(account_id)
-        return account if account and not account.disabled else None
+        return self._one(accounts.c.account_id == account_id, ENABLED)
 
     def change(
         self,
@@ -211,24 +188,18 @@ class Accounts:
         API keys and password links are revoked when the account is disabled, and when its password
         changes because someone else may have known it.
 
-        Raises:
-            ConfigError: the password is not valid.
-            LastAdmin
+        Raises ConfigError: the password is not valid. Problem: 409, it is the last admin.
         """
         account = self.get(account_id)
         if account is None:
             return None
-        values: dict[str, object] = {}
-        if role is not None:
-            values["role"] = role.value
-        if disabled is not None:
-            values["disabled"] = disabled
-        if password is not None:
-            values["password"] = hash_password(password, account.name)
+        stored = None if password is None else hash_password(password, account.name)
+        given = {"role": role and role.value, "disabled": disabled, "password": stored}
+        values = {name: value for name, value in given.items() if value is not None}
         with self._db.writing() as db:
-            if disabled or (role is not None and role is not Role.ADMIN):
+            if disabled or role not in (None, Role.ADMIN):
                 _spare_last_admin(db, account_id)
-            revoke = bool(disabled) or password is not None
+            revoke = bool(disabled or stored)
             return _change(db, account_id, values, revoke=revoke) if values else account
 
     # ── Password links ───────────────────────────────────────────────────────────────────────────
@@ -250,9 +221,8 @@ class Accounts:
 
     def by_link(self, token: str) -> Account | None:
         """The enabled account whose password the token may set; None if it is not valid."""
-        account_id = self._db.scalar(sa.select(password_links.c.account_id).where(_valid(token)))
-        account = self.get(account_id) if account_id else None
-        return account if account and not account.disabled else None
+        owner = sa.select(password_links.c.account_id).where(_valid(password_links, token))
+        return self._one(accounts.c.account_id.in_(owner), ENABLED)
 
     def use_link(self, token: str, password: str) -> Account | None:
         """Set the password of the token's account; None if the token is not valid, or was used.
@@ -264,7 +234,8 @@ class Accounts:
             return None
         values = {"password": hash_password(password, account.name)}
         with self._db.writing() as db:
-            if db.execute(password_links.delete().where(_valid(token))).rowcount != 1:
+            used = password_links.delete().where(_valid(password_links, token))
+            if db.execute(used).rowcount != 1:
                 return None
             return _change(db, account.account_id, values, revoke=True)
 
@@ -282,7 +253,7 @@ class Accounts:
         """Create an invited user's account; None if the token is not valid. Raises like `add`."""
         name, stored = valid_name(name), hash_password(password, name)
         used = invitations.update().where(_invites(token)).values(uses=invitations.c.uses - 1)
-        with _unique(name), self._db.writing() as db:
+        with _unique(NAME_TAKEN % name), self._db.writing() as db:
             role = db.scalar(sa.select(invitations.c.role).where(_invites(token)))
             if role is None or not db.execute(used).rowcount:
                 return None
@@ -305,35 +276,25 @@ class Accounts:
     def by_login(self, provider: str, subject: str) -> Account | None:
         """The account that a provider's user is linked to."""
         this = (logins.c.provider == provider) & (logins.c.subject == subject)
-        account_id = self._db.scalar(sa.select(logins.c.account_id).where(this))
-        return self.get(account_id) if account_id else None
+        return self._one(accounts.c.account_id.in_(sa.select(logins.c.account_id).where(this)))
 
     def add_by_login(self, provider: str, subject: str, name: str, role: Role) -> Account:
         """Create an account for a provider's user, with the same name if it is free.
 
         An existing account with this name is never linked, because a name does not prove identity.
 
-        Raises AccountExists: the user logged in twice at once.
+        Raises Problem: 409, the user logged in twice at once.
         """
         account_id = new_id()
-        try:
-            with self._db.writing() as db:
-                account = _add(db, account_id, _free_name(db, name, provider, account_id), role)
-                _link(db, provider, subject, account_id, name)
-                return account
-        except sa.exc.IntegrityError as error:
-            raise AccountExists("This login now has an account. Log in again.") from error
+        with _unique("This login now has an account. Log in again."), self._db.writing() as db:
+            account = _add(db, account_id, _free_name(db, name, provider, account_id), role)
+            _link(db, provider, subject, account_id, name)
+            return account
 
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
-        """Link an account to a provider's user.
-
-        Raises AccountExists: the user is linked to another account.
-        """
-        try:
-            with self._db.writing() as db:
-                _link(db, provider, subject, account_id, name)
-        except sa.exc.IntegrityError as error:
-            raise AccountExists("This login already belongs to an account.") from error
+        """Link an account to a provider's user. Raises Problem: 409, the user has another one."""
+        with _unique("This login already belongs to an account."), self._db.writing() as db:
+            _link(db, provider, subject, account_id, name)
 
     def logins(self, account_id: str) -> list[tuple[str, str]]:
         """Provider and name there of each login."""
@@ -341,27 +302,26 @@ class Accounts:
         return [(*row,) for row in self._db.rows(wanted.where(logins.c.account_id == account_id))]
 
     def unlink(self, account_id: str, provider: str) -> bool:
-        """Remove a login; False if there was none.
-
-        Raises ConfigError: it is the only way to log in to the account.
-        """
+        """Remove a login; False if there was none. Raises Problem: 409, no other way in is left."""
         mine = logins.c.account_id == account_id
         with self._db.writing() as db:
             others = sa.select(sa.func.count()).where(mine, logins.c.provider != provider)
             this = accounts.c.account_id == account_id
             password = db.execute(sa.select(accounts.c.password).where(this)).scalar()
             if password is None and not db.execute(others).scalar():
-                raise ConfigError("There is no other way into the account. Set a password first.")
+                detail = "There is no other way into the account. Set a password first."
+                raise Problem(409, "last_way_in", detail)
             gone = db.execute(logins.delete().where(mine & (logins.c.provider == provider)))
             return gone.rowcount > 0
 
 
 @contextmanager
-def _unique(name: str) -> Iterator[None]:
+def _unique(detail: str) -> Iterator[None]:
+    """Raise Problem (409) with this detail if the name or the login has another account."""
     try:
         yield
     except sa.exc.IntegrityError as error:
-        raise AccountExists(f"There is already an account called {name!r}.") from error
+        raise Problem(409, "name_taken", detail) from error
 
 
 def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name: str) -> None:
@@ -394,32 +354,30 @@ def _change(
 ) -> Account | None:
     """Change an account and end its sessions; `revoke` its API keys and password links, too."""
     db.execute(accounts.update().where(accounts.c.account_id == account_id).values(values))
-    for table in (sessions, *((api_keys, password_links) if revoke else ())):
+    for table in (tables.sessions, *((tables.api_keys, password_links) if revoke else ())):
         db.execute(table.delete().where(table.c.account_id == account_id))
     return _first(db, accounts.c.account_id == account_id)
 
 
 def _invites(token: str) -> sa.ColumnElement[bool]:
-    held = invitations.c.token_hash == hash_secret(token)
-    return held & (invitations.c.uses > 0) & (invitations.c.expires > now())
+    return _valid(invitations, token) & (invitations.c.uses > 0)
 
 
-def _valid(token: str) -> sa.ColumnElement[bool]:
-    links = password_links.c
-    return (links.token_hash == hash_secret(token)) & (links.expires > now())
+def _valid(links: sa.Table, token: str) -> sa.ColumnElement[bool]:
+    return (links.c.token_hash == hash_secret(token)) & (links.c.expires > now())
 
 
 def _spare_last_admin(db: sa.Connection, account_id: str) -> None:
-    """Raise `LastAdmin` for the only admin. Locks the rows, so that two admins cannot both go."""
-    admins = sa.select(accounts.c.account_id).where(
-        accounts.c.role == Role.ADMIN.value, accounts.c.disabled.is_(False)
-    )
+    """Raise Problem (409) for the only admin. Locks the rows, so that two cannot both go."""
+    is_admin = accounts.c.role == Role.ADMIN.value
+    admins = sa.select(accounts.c.account_id).where(is_admin, ENABLED)
     if list(db.execute(admins.with_for_update()).scalars()) == [account_id]:
-        raise LastAdmin("This is the only admin. Make someone else an admin first.")
+        detail = "This is the only admin. Make someone else an admin first."
+        raise Problem(409, "last_admin", detail)
 
 
-def _first(db: sa.Connection, which: sa.ColumnElement[bool]) -> Account | None:
-    row = db.execute(sa.select(*_SHOWN).where(which)).first()
+def _first(db: sa.Connection, *which: sa.ColumnElement[bool]) -> Account | None:
+    row = db.execute(sa.select(*_SHOWN).where(*which)).first()
     return _account(row) if row else None
 
 
@@ -432,16 +390,14 @@ def _account(row: sa.Row[tuple[object, ...]]) -> Account:
 # ── Deletion ──────────────────────────────────────────────────────────────────────────────────────
 
 # The columns that hold an account's id, in tables whose rows are not deleted with the account's.
-OWNERS = (jobs.c.owner, feedback.c.owner)
+OWNERS = (tables.jobs.c.owner, tables.feedback.c.owner)
 
 
 def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
-    """Delete an account and its data; False if there is no such account.
+    """Delete an account and its data; False if there is none. Raises Problem: 409, the last admin.
 
     Shared corpora stay without an owner. Private corpora and copies are marked as deleted;
     `Site.tidy` removes their folders.
-
-    Raises LastAdmin.
     """
     mine = corpora.c.owner == account_id
     private = mine & (corpora.c.shared == Shared.PRIVATE.value)

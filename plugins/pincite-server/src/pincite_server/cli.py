@@ -48,9 +48,8 @@ def init(folder: Path) -> None:
     config = shlex.quote(str(folder / "pincite.toml"))
     options.say(f"Created {folder.resolve()}. Edit the texts in it, then:")
     options.say(f"  pincite corpus add {shlex.quote(str(folder / 'corpus'))} DOCUMENTS")
-    options.say(
-        f"  pincite server user add visitors --config {config}   (the password of visitors)"
-    )
+    add = f"pincite server user add visitors --config {config}"
+    options.say(f"  {add}   (the password of visitors)")
     options.say(f"  pincite serve --config {config}")
 
 

@@ -1,4 +1,4 @@
-"""The corpora of a server: the register, their folders, the pool of open corpora, and quotas.
+"""The corpora of a server: the register, their folders, and the pool of open corpora.
 
 The server stores its own corpora in its data folder. A linked corpus (`server.corpora`) is in
 another folder, or at an address that another engine opens. Every user can read it, the server never
@@ -26,7 +26,7 @@ from pincite.corpora import name_corpora
 from pincite.corpus import engines
 from pincite.corpus.engines import is_corpus
 from pincite.corpus.protocol import Address, Catalogue, Contents, Corpus
-from pincite.durable import WriterLock, n_bytes
+from pincite.durable import WriterLock
 from pincite.errors import (
     ConfigError,
     CorpusError,
@@ -37,11 +37,8 @@ from pincite.errors import (
 )
 from pincite.protocols import Encoder
 from pincite_server.database import Database
-from pincite_server.jobs import JobStore
-from pincite_server.private_copies import AccountCopies
-from pincite_server.settings import ServerSettings
+from pincite_server.problems import Problem
 from pincite_server.tables import corpora, new_id, now
-from pincite_server.uploads import Uploads
 
 
 class Shared(StrEnum):
@@ -49,10 +46,6 @@ class Shared(StrEnum):
 
     PRIVATE = "private"
     EVERYBODY = "everybody"
-
-
-class NameTaken(PinciteError):
-    """The owner already has a corpus with this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +81,16 @@ class CorpusRegister:
         address: Address | None = None,
         shared: Shared = Shared.PRIVATE,
     ) -> CorpusEntry:
-        """Add an entry without creating the folder.
+        """Add an entry, but no folder. Raises Problem: 409, the owner has a corpus of this name.
 
-        `name` must be unique per owner. `address` is that of an existing corpus, or None for a new
-        corpus in the server's folder.
-
-        Raises NameTaken.
+        `address` is that of an existing corpus, or None for a new one in the server's folder.
         """
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
         entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
-        values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
+        values = {each: getattr(entry, each) for each in _NAMES}
         values["folder"] = str(address or corpus_id)  # relative, because the data folder may move
-        try:
-            self._db.write(corpora.insert().values(values))
-        except sa.exc.IntegrityError as error:
-            raise NameTaken(f"There is already a corpus called {name!r}.") from error
+        self._write(corpora.insert().values(values), name)
         return entry
 
     def folder_of(self, corpus_id: str) -> Path:
@@ -118,21 +105,18 @@ class CorpusRegister:
         return not self.is_linked(entry) and entry.is_missing
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
-        row = self._db.first(_SEEN.where(corpora.c.corpus_id == corpus_id))
+        row = self._db.first(_ENTRIES.where(_SHOWN, corpora.c.corpus_id == corpus_id))
         return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
         """All entries by name and id; the caller checks permissions."""
-        found = [self._entry(row) for row in self._db.rows(_SEEN)]
+        found = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
-        """Change the name, the description, or who can read the corpus. Raises NameTaken."""
-        try:
-            this = corpora.c.corpus_id == corpus_id
-            self._db.write(corpora.update().where(this).values(**values))
-        except sa.exc.IntegrityError as error:
-            raise NameTaken(f"There is already a corpus called {values['name']!r}.") from error
+        """Change the name, the description, or who can read the corpus. Raises Problem: 409."""
+        this = corpora.c.corpus_id == corpus_id
+        self._write(corpora.update().where(this).values(**values), values.get("name"))
 
     def mark_deleted(self, corpus_id: str) -> None:
         """Hide the corpus from all users and free its name."""
@@ -140,11 +124,17 @@ class CorpusRegister:
 
     def deleted(self) -> list[CorpusEntry]:
         """The deleted entries whose folders still have to be removed."""
-        wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
-        return [self._entry(row) for row in self._db.rows(wanted)]
+        return [self._entry(row) for row in self._db.rows(_ENTRIES.where(~_SHOWN))]
 
     def remove(self, corpus_id: str) -> None:
         self._db.write(corpora.delete().where(corpora.c.corpus_id == corpus_id))
+
+    def _write(self, statement: sa.Executable, name: object) -> None:
+        try:
+            self._db.write(statement)
+        except sa.exc.IntegrityError as error:
+            what = f"There is already a corpus called {name!r}."
+            raise Problem(409, "name_taken", what) from error
 
     def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
         values = dict(row._mapping)
@@ -154,13 +144,9 @@ class CorpusRegister:
         return CorpusEntry(**values)
 
 
-_FIELDS = [
-    corpora.c.folder.label(name) if name == "address" else corpora.c[name]
-    for name in CorpusEntry.__slots__
-]
-_SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
-
-
+_NAMES = [name for name in CorpusEntry.__slots__ if name != "address"]
+_ENTRIES = sa.select(corpora.c.folder.label("address"), *(corpora.c[name] for name in _NAMES))
+_SHOWN = corpora.c.deleted.is_(None)
 SETTING = "server.corpora"
 LOG = logging.getLogger("pincite.server.corpora")
 UNREADABLE = (
@@ -172,7 +158,6 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
     """Replace the linked corpora in the register with these; return their entries.
 
     New entries belong to `owner`. `addresses` are of folders or engines, optionally as NAME=….
-
     Raises ConfigError: no engine opens an address, or a name is used twice.
     """
 
@@ -198,7 +183,7 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
             continue
         try:
             register.add(owner, name, address=address, shared=Shared.EVERYBODY)
-        except NameTaken as error:
+        except Problem as error:
             if name not in linked():  # otherwise another starting process has added it
                 raise ConfigError(f"{SETTING}: {error}") from error
     return list(linked().values())
@@ -260,10 +245,7 @@ class Opened:
 
 
 class CorpusPool:
-    """The open corpora of one process. Thread-safe.
-
-    A corpus that leaves the pool is closed when the last request that reads it has finished.
-    """
+    """The open corpora of one process; each is closed after its last reader. Thread-safe."""
 
     def __init__(self, load_encoder: Callable[[], Encoder]) -> None:
         """Call `load_encoder` once, when the server's encoder is first needed."""
@@ -275,10 +257,7 @@ class CorpusPool:
 
     @contextmanager
     def reading(self, address: Address) -> Iterator[Opened]:
-        """Open the corpus at an address for the duration of the block.
-
-        Raises CorpusError: it is missing or damaged, or its server does not respond.
-        """
+        """The corpus at an address. Raises CorpusError: missing, damaged, or no answer."""
         is_remote = isinstance(address, str)
         if is_remote and not self._remote_readers.acquire(blocking=False):
             raise CorpusError(
@@ -330,35 +309,6 @@ class CorpusPool:
         return Opened(engines.open(address, None), why)
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
-    """The corpora of a server, with the stores that deleting a corpus involves."""
-
-    register: CorpusRegister
-    uploads: Uploads
-    jobs: JobStore
-    pool: CorpusPool
-
-    def delete(self, entry: CorpusEntry) -> None:
-        """Delete a corpus; the folder of a linked one is kept."""
-        self.register.mark_deleted(entry.corpus_id)
-        for job_id, request in self.jobs.open_requests("ingest"):
-            if request["corpus"] == entry.corpus_id:
-                self.jobs.cancel(job_id)
-        self.pool.drop(entry.address)
-        self.tidy()
-
-    def tidy(self) -> None:
-        """Remove the folders of deleted corpora, and uploads that no job references."""
-        for entry in self.register.deleted():
-            folder = self.register.folder_of(entry.corpus_id)
-            if self.register.is_linked(entry) or removed(folder):
-                self.register.remove(entry.corpus_id)
-        waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
-        if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
-            LOG.warning("%s uploads that no job uses were removed", n_swept)
-
-
 def removed(folder: Path) -> bool:
     """Remove the folder of a corpus; False if a process is writing to it."""
     if not folder.is_dir():
@@ -367,64 +317,3 @@ def removed(folder: Path) -> bool:
         if is_free:
             shutil.rmtree(folder)
     return is_free
-
-
-class DiskFull(PinciteError):
-    """The disk has less free space than the settings reserve."""
-
-
-class AccountFull(PinciteError):
-    """The account's storage limit is reached or would be exceeded."""
-
-
-class Quotas:
-    """Limits on disk usage."""
-
-    def __init__(self, server: ServerSettings, library: Library, own: AccountCopies) -> None:
-        self._folder, self._library, self._own = server.folder, library, own
-        self._spare = server.disk_free_megabytes * 1e6
-        self._each = server.account_megabytes * 1e6 if server.mode == "server" else 0.0
-
-    def check_disk(self) -> None:
-        """Refuse new jobs and files while the disk is nearly full. Raises DiskFull."""
-        if shutil.disk_usage(self._folder).free < self._spare:
-            raise DiskFull(
-                "The server's disk is nearly full, so it takes no new jobs or files. Try again "
-                "later, or tell the operator."
-            )
-
-    def check_account(self, owner: str, n_more: int = 0) -> None:
-        """Refuse `n_more` bytes of files if they would exceed the account's limit.
-
-        Raises AccountFull.
-        """
-        if not self._each:
-            return
-        register = self._library.register
-        own = {
-            each.corpus_id: n_bytes(register.folder_of(each.corpus_id))
-            for each in register.listed()
-            if each.owner == owner
-        }
-        sizes = {
-            "corpora": sum(own.values()),
-            "own copies": sum(copy.n_bytes for copy in self._own.of(owner).all()),
-            "sources of articles": sum(self._library.jobs.upload_sizes(owner).values()),
-        }
-        used = sum(sizes.values())
-        n_more += sum(  # files that queued jobs will add to these corpora
-            file["n_bytes"]
-            for _, request in self._library.jobs.open_requests("ingest")
-            if request["corpus"] in own
-            for file in request["files"]
-        )
-        if used + n_more > self._each:
-            parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
-            raise AccountFull(
-                f"An account may store {_mb(self._each)}. Yours stores {_mb(used)} ({parts}), and "
-                f"{_mb(n_more)} would be added. Delete something, or upload less."
-            )
-
-
-def _mb(size: float) -> str:
-    return f"{size / 1e6:,.1f} MB"

@@ -51,10 +51,7 @@ class Database:
     """The database of a server. Thread-safe; create one per process."""
 
     def __init__(self, url: str) -> None:
-        """Create the folder of an SQLite file, without opening a connection.
-
-        Raises ConfigError: `url` is not the address of such a database.
-        """
+        """Make the folder of an SQLite file, but no connection. Raises ConfigError: bad `url`."""
         try:
             self.url = sa.make_url(url)
             self.url.get_dialect().import_dbapi()
@@ -74,13 +71,10 @@ class Database:
             sa.event.listen(self._engine, "connect", _set_up)
             sa.event.listen(self._engine, "begin", _begin)
         else:
-            self._engine = sa.create_engine(
-                self.url,
-                isolation_level="READ COMMITTED",  # PostgreSQL's default
-                pool_pre_ping=True,
-                pool_size=10,
-                connect_args={"connect_timeout": CONNECT_SECONDS},
-            )
+            pool: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 10}
+            pool["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
+            level = "READ COMMITTED"  # PostgreSQL's default
+            self._engine = sa.create_engine(self.url, isolation_level=level, **pool)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -132,10 +126,7 @@ class Database:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what.value)))
 
     def create_tables(self) -> None:
-        """Create missing tables of the server and its plugins.
-
-        Raises DatabaseError: they are of another version, or the database cannot be reached.
-        """
+        """Create missing tables, also of plugins. Raises DatabaseError: of another version."""
         with self.writing() as connection:
             self.one_at_a_time(connection, Lock.TABLES)  # several processes may start at once
             self._create(connection, "pincite", metadata, VERSION)
@@ -144,10 +135,7 @@ class Database:
                     self._create(connection, plugin.name, plugin.tables, plugin.version)
 
     def version(self) -> int | None:
-        """The version of the tables; None if there are none.
-
-        Raises DatabaseError: the database cannot be reached.
-        """
+        """The version of the tables; None if there are none. Raises DatabaseError: unreachable."""
         with self.reading() as connection:
             if not sa.inspect(connection).has_table("pincite_version"):
                 return None
@@ -199,10 +187,7 @@ class Database:
 
 
 def create_folder(folder: Path) -> Path:
-    """Create the data folder or a folder inside it, unless it exists.
-
-    Raises ConfigError: it is a file, or cannot be created.
-    """
+    """Create a folder for data, unless it exists. Raises ConfigError: that is not possible."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -213,12 +198,9 @@ def create_folder(folder: Path) -> Path:
 
 def _set_up(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # `_begin` starts transactions
-    for pragma in (
-        f"busy_timeout={int(BUSY_SECONDS * 1000)}",
-        "journal_mode=WAL",
-        "synchronous=FULL",  # an accepted job survives a power failure
-        "foreign_keys=ON",
-    ):
+    # With FULL, an accepted job survives a power failure.
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+    for pragma in (f"busy_timeout={int(BUSY_SECONDS * 1000)}", *pragmas):
         connection.execute(f"PRAGMA {pragma}")
 
 

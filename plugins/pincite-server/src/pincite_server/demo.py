@@ -31,10 +31,7 @@ _CORPORA = {
 
 
 def furnish(site: Site, say: Callable[[str], None]) -> None:
-    """Create the missing corpora, which takes a few seconds.
-
-    Each is created in a temporary folder and renamed, so that a kill leaves no partial corpus.
-    """
+    """Create the missing corpora: in a temporary folder, so that a kill leaves no partial one."""
     for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a killed start
         shutil.rmtree(left, ignore_errors=True)
     existing = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
@@ -70,15 +67,12 @@ def web(site: Site) -> str | None:
 
 def examples(site: Site, kind: Kind) -> Examples | None:
     """Example statements or questions with their corpus; None without `--demo`."""
-    name, many, one = {
-        "check": (KNOWLEDGE, "statements", "statement"),
-        "ask": (ABSTRACTS, "questions", "question"),
-    }[kind]
+    name, item = (KNOWLEDGE, "statement") if kind == "check" else (ABSTRACTS, "question")
     corpus_id = _corpus(site, name)
     if corpus_id is None:
         return None
     expected = json.loads((DEMO / kind / "expected.json").read_text(encoding="utf-8"))
-    return Examples(corpus_id, [example[one] for example in expected[many]])
+    return Examples(corpus_id, [example[item] for example in expected[f"{item}s"]])
 
 
 def _corpus(site: Site, name: str) -> str | None:

@@ -33,10 +33,7 @@ Route = TypeVar("Route", bound=Callable[..., Any])
 
 
 async def _read(request: Request) -> AsyncIterator[FormData]:
-    """Parse a form, including its files.
-
-    Raises Problem: 422, the body is not a form; 400, it is malformed.
-    """
+    """Parse a form, including its files. Raises Problem: 422, not a form; 400, malformed."""
     if media_type(request) not in FORMS:
         raise Problem(422, "invalid_request", "Expected a form.")
     n_bytes = int(request.app.state.site.server.body_megabytes * 1e6)
@@ -82,20 +79,16 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
         elif name not in form:
             continue
         elif name in LISTED:
-            found[name] = [*pasted.items(text(form, name)), *_items_sent(form)]
+            file = form.get("file")
+            sent = file.file.read() if isinstance(file, UploadFile) else b""
+            items = pasted.items_of_file(sent.decode("utf-8-sig", "replace"))
+            found[name] = [*pasted.items(text(form, name)), *items]
         elif _is_list(kind):
             texts = [each for each in form.getlist(name) if isinstance(each, str)]
             found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
         else:
             found[name] = form[name] if name in AS_TYPED else text(form, name)
     return {name: value for name, value in found.items() if value != []}
-
-
-def _items_sent(form: FormData) -> list[str]:
-    file = form.get("file")
-    if not isinstance(file, UploadFile):
-        return []
-    return pasted.items_of_file(file.file.read().decode("utf-8-sig", "replace"))
 
 
 def _is_list(kind: object) -> bool:
@@ -113,7 +106,7 @@ def also_posted(router: APIRouter, path: str, then: str) -> Callable[[Route], Ro
         signature = inspect.signature(function)
         parameters = [
             each.replace(annotation=Annotated[each.annotation, Depends(_reader(each.annotation))])
-            if isinstance(each.annotation, type) and issubclass(each.annotation, Body)
+            if inspect.isclass(each.annotation) and issubclass(each.annotation, Body)
             else each
             for each in signature.parameters.values()
         ]
@@ -226,11 +219,8 @@ _FIELDS = {
 def rejected(
     request: Request, problem: Problem, form: FormData | Mapping[str, str]
 ) -> dict[str, Any]:
-    """Template values for a rejected form: error messages by field, and the user's input.
-
-    Raises Problem: the same one, if the form did not cause it.
-    """
-    if problem.status != 422 or problem.code == "account_full":
+    """Template values for a rejected form. Raises the problem if the form did not cause it."""
+    if not problem.of_values:
         raise problem
     say = translations(language_of(request)).gettext
     faults: dict[str, str] = {}

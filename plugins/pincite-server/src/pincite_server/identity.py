@@ -12,7 +12,7 @@ import base64
 import hmac
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -118,11 +118,6 @@ Identify = Callable[[Request], Identity | None]
 OF_WIKI = "of_wiki"  # a key in the request's state: the origin of a wiki
 
 
-def identify_local(_request: Request) -> Identity | None:
-    """Identify every request as the local user's."""
-    return replace(LOCAL_USER, may=allowed(Role.ADMIN))
-
-
 # ── Sessions and API keys ────────────────────────────────────────────────────────────────────────
 
 
@@ -148,15 +143,12 @@ class ApiKey:
 class Sessions:
     """Logged-in browsers. Every method is one transaction."""
 
-    def __init__(
-        self, database: Database, *, idle_hours: float, days: float, shared: str = ""
-    ) -> None:
-        """End a session after `idle_hours` without a request, and after `days` in any case.
+    def __init__(self, database: Database, idle: float, whole: float, shared: str = "") -> None:
+        """End a session after `idle` seconds without a request, and after `whole` in any case.
 
         `shared` is the `name_key` of the shared account.
         """
-        self._db, self._idle, self._whole = database, idle_hours * HOUR, days * DAY
-        self._shared = shared
+        self._db, self._idle, self._whole, self._shared = database, idle, whole, shared
 
     def begin(self, account_id: str, earlier: str = "") -> str:
         """Start a session and end the browser's earlier one; return a token of 43 characters.
@@ -164,15 +156,10 @@ class Sessions:
         The token is always new, so a token planted by an attacker never becomes valid.
         """
         token, at = secrets.token_urlsafe(32), now()
-        row = {
-            "token_hash": hash_secret(token),
-            "account_id": account_id,
-            "created": at,
-            "seen": at,
-        }
+        row = {"token_hash": hash_secret(token), "account_id": account_id}
         with self._db.writing() as db:
             db.execute(sessions.delete().where(sessions.c.token_hash == hash_secret(earlier)))
-            db.execute(sessions.insert().values(row))
+            db.execute(sessions.insert().values(**row, created=at, seen=at))
             this = accounts.c.account_id == account_id
             db.execute(accounts.update().where(this).values(last_login=at))
         return token
@@ -191,15 +178,9 @@ class Sessions:
         if at - row.seen > SEEN_SECONDS:
             self._db.write(sessions.update().where(held).values(seen=at))
         role, shared = Role(row.role), row.name_key == self._shared
-        return Identity(
-            row.account_id,
-            row.name,
-            role,
-            allowed(role) & SHARED if shared else allowed(role),
-            csrf=csrf_of(token),
-            logged_in=row.created,
-            shared=shared,
-        )
+        may = allowed(role) & SHARED if shared else allowed(role)
+        begun = {"csrf": csrf_of(token), "logged_in": row.created, "shared": shared}
+        return Identity(row.account_id, row.name, role, may, **begun)
 
     def end(self, token: str) -> None:
         self._db.write(sessions.delete().where(sessions.c.token_hash == hash_secret(token)))
@@ -221,8 +202,7 @@ class ApiKeys:
         text, at = KEY_MARK + secrets.token_urlsafe(32), now()
         prefix, granted = text[: len(KEY_MARK) + 6], tuple(map(str, scopes))
         key = ApiKey(new_id(), name, prefix, granted, at, at + days * DAY, None)
-        row = {field: getattr(key, field) for field in ApiKey.__slots__}
-        row |= {"account_id": account_id, "key_hash": hash_secret(text), "scopes": list(granted)}
+        row = asdict(key) | {"account_id": account_id, "key_hash": hash_secret(text)}
         self._db.write(api_keys.insert().values(row))
         return key, text
 
@@ -237,11 +217,10 @@ class ApiKeys:
         row = self._db.first(wanted)
         if row is None:
             return None
-        if row.used is None or at - row.used > SEEN_SECONDS:
+        if at - (row.used or 0.0) > SEEN_SECONDS:
             self._db.write(api_keys.update().where(held).values(used=at))
-        role = Role(row.role)
-        may = allowed(role) & set(row.scopes)
-        return Identity(row.account_id, row.account, role, may, key_id=row.key_id)
+        may = allowed(Role(row.role)) & set(row.scopes)
+        return Identity(row.account_id, row.account, Role(row.role), may, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
         """An account's keys, newest first, including expired ones."""
@@ -278,10 +257,7 @@ def guest(request: Request) -> Identity | None:
 
 
 def any_user(request: Request) -> Identity:
-    """Dependency: any user with a login or an API key, whatever their permissions.
-
-    Raises Problem: 401.
-    """
+    """Dependency: any user with a login or an API key. Raises Problem: 401."""
     identity = guest(request)
     if identity is None:
         detail = "Log in, or send an API key as `Authorization: Bearer …`."
@@ -292,11 +268,8 @@ def any_user(request: Request) -> Identity:
 
 
 def session_user(request: Request) -> Identity:
-    """Dependency: any logged-in user. API keys are refused, to limit the damage of a leaked key.
-
-    Raises Problem: 401, not logged in; 403, an API key was sent.
-    """
-    identity = any_user(request)
+    """Dependency: any logged-in user. Raises Problem: 401; 403, an API key was sent."""
+    identity = any_user(request)  # a leaked key does less damage without these routes
     if identity.key_id:
         raise Problem(403, "not_by_key", "This needs a logged-in user; an API key is not enough.")
     return identity
@@ -311,10 +284,7 @@ def account_owner(request: Request) -> Identity:
 
 
 def needs(may: str) -> Callable[[Request], Identity]:
-    """Dependency: a user with this permission.
-
-    Raises Problem: 401, not logged in; 403, no permission or no consent yet.
-    """
+    """Dependency: a user with this permission. Raises Problem: 401; 403, also without consent."""
 
     def permitted(request: Request) -> Identity:
         identity = any_user(request)
@@ -333,11 +303,9 @@ def needs(may: str) -> Callable[[Request], Identity]:
 
 def declares(dependency: object) -> str | None:
     """The access that a dependency declares for its route; None if it declares none."""
-    if is_public(dependency):
-        return "public"
     if dependency in (any_user, session_user, account_owner):
         return getattr(dependency, "__name__", None)
-    return getattr(dependency, "declares", None)
+    return "public" if is_public(dependency) else getattr(dependency, "declares", None)
 
 
 def is_public(dependency: object) -> bool:

@@ -16,7 +16,7 @@ from pincite.errors import CorpusInUse, InputError
 from pincite.protocols import Encoder
 from pincite.settings import Settings
 from pincite.types import Reason, Unchecked
-from pincite_server.job_output import Done, Emit
+from pincite_server.jobs import Done, Emit
 from pincite_server.requests import IngestRequest, SentFile
 from pincite_server.tables import whole
 
@@ -70,13 +70,10 @@ def ingest(
     *,
     restarted: bool = False,
 ) -> Done:
-    """Add uploaded files to a corpus.
+    """Add the files in `folder` to a corpus, whose folder is created if missing.
 
     Committed documents are kept and adding a file twice changes nothing, so a job whose process was
-    killed can simply run again.
-
-    `folder` has the files. The folder `corpus` is created if missing. `restarted` says whether an
-    earlier attempt of the job was interrupted.
+    killed can simply run again. `restarted`: an earlier attempt was interrupted.
 
     Raises PinciteError: the job cannot be done; the message is for the user.
     """
@@ -85,11 +82,8 @@ def ingest(
     files = _named_apart(IngestRequest.model_validate(request).files, folder)
     # A `file:` URL would reveal the server's folders.
     urls = {(folder / each.stored).resolve().as_uri(): upload_url(each.name) for each in files}
-    how = How(
-        reread=True,
-        called={each.name: folder / each.stored for each in files},
-        named=lambda url: urls.get(url, url),
-    )
+    called = {each.name: folder / each.stored for each in files}
+    how = How(reread=True, called=called, named=lambda url: urls.get(url, url))
     outcome, complete = Outcome(), True
 
     def progress(now: Outcome) -> None:
@@ -99,14 +93,11 @@ def ingest(
         emit("reading", {"done": now.n_files_done, "total": now.n_files, "documents": n_documents})
 
     try:
-        with (
-            _writing(corpus, runtime.encoder(settings), emit) as opened,
-            Origins(folder.parent) as origins,
-        ):
-            outcome = update(opened, origins, [*how.called.values()], how, progress)
+        writing = _writing(corpus, runtime.encoder(settings), emit)
+        with writing as opened, Origins(folder.parent) as origins:
+            outcome = update(opened, origins, [*called.values()], how, progress)
     except KeyboardInterrupt:
         complete = False
-    problems = [_unread(each, folder, files) for each in outcome.unread]
     result = codec.build(
         Ingested,
         outcome,
@@ -115,7 +106,7 @@ def ingest(
         n_changed=len(outcome.changed),
         n_removed=len(outcome.removed),
         n_problems=outcome.n_unread,
-        problems=tuple(problems),
+        problems=tuple(_unread(each, folder, files) for each in outcome.unread),
         restarted=restarted,
     )
     return Done(codec.to_json(result), complete)

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,29 +26,24 @@ from pincite.settings import Settings
 from pincite_server import ingesting, work
 from pincite_server.corpora import CorpusRegister, hide_places, removed
 from pincite_server.database import Database, DatabaseError
-from pincite_server.job_output import Done
-from pincite_server.jobs import Job, JobStore, Status
+from pincite_server.jobs import Done, Job, JobStore, Status
 from pincite_server.logs import configure_logs
 from pincite_server.requests import corpora_in
 from pincite_server.settings import ServerSettings
 from pincite_server.settings import load as load_server_settings
 from pincite_server.site import account_copies
 from pincite_server.uploads import Uploads
+from pincite_server.worker import DONE
 
 T = TypeVar("T")
 LOG = logging.getLogger("pincite.server.worker")
-DONE = b"done\n"  # written to stdout when a job has ended
-
-
 PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest matters
 WRITE_SECONDS = 0.3  # between transactions that write events
 PATIENCE_SECONDS = 900.0  # while the database is unavailable; then the job is requeued
 RETRY_SECONDS = 2.0
 NICENESS = 10  # the server shares these cores and has priority
-INTERNAL = {
-    "code": "internal",
-    "detail": "A bug in Pincite: see the server's log under this job's id.",
-}
+BUG = "A bug in Pincite: see the server's log under this job's id."
+INTERNAL = {"code": "internal", "detail": BUG}
 
 
 class Progress:
@@ -88,10 +83,7 @@ class Runner:
         self._copies = account_copies(server, settings)
 
     def run(self, job_id: str) -> None:
-        """Run a job and store its result or its problem.
-
-        Raises DatabaseError: the database was unavailable for too long.
-        """
+        """Run a job and store its outcome. Raises DatabaseError: unavailable for too long."""
         job = _patiently(lambda: self._store.get(job_id))
         if job is None:
             return
@@ -103,8 +95,10 @@ class Runner:
         except KeyboardInterrupt:
             pass
         except PinciteError as error:
+            name = type(error).__name__
+            code = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
             detail = hide_places(error, (self._addresses(job) or {}).values())
-            problem = {"code": _code(error), "detail": detail}
+            problem = {"code": code, "detail": detail}
         except (Exception, SystemExit):  # a library may call sys.exit
             LOG.exception("job %s", job.job_id)
             problem = INTERNAL
@@ -120,11 +114,7 @@ class Runner:
             _patiently(lambda: self._clear_away(job))
 
     def _finish(
-        self,
-        job: Job,
-        progress: "Progress",
-        problem: Mapping[str, Any] | None,
-        done: Done | None,
+        self, job: Job, progress: Progress, problem: Mapping[str, Any] | None, done: Done | None
     ) -> None:
         if done is None:
             status = Status.FAILED if problem else Status.CANCELLED
@@ -144,17 +134,15 @@ class Runner:
             folder = self._corpora.folder_of(job.request["corpus"])
             files = self._uploads.at(job.request["upload"])
             events = _patiently(lambda: self._store.events(job.job_id, limit=job.n_events))
-            restarted = any(each.data.get("again") for each in events if each.kind == "queued")
-            ingest = partial(ingesting.ingest, restarted=restarted)
-            return ingest(job.request, folder, files, self._settings, progress)
+            again = any(each.data.get("again") for each in events if each.kind == "queued")
+            settings = self._settings
+            return ingesting.ingest(job.request, folder, files, settings, progress, restarted=again)
         request = _patiently(lambda: self._store.full_request(job))
         # The copies of the job's owner, not those of the user who runs the server.
         settings = self._settings.replace(own_copies=str(self._copies.folder(job.owner)))
-        run = partial(work.run, job.kind, request, corpora, settings, progress)
-        if upload := request.get("upload"):
-            with self._uploads.unpacking(upload) as sent:
-                return run(sent)
-        return run()
+        upload = request.get("upload")
+        with self._uploads.unpacking(upload) if upload else nullcontext() as sent:
+            return work.run(job.kind, request, corpora, settings, progress, sent)
 
     def _clear_away(self, job: Job) -> None:
         """Remove the uploaded files, and the folder of a corpus that was deleted meanwhile."""
@@ -186,11 +174,6 @@ def _patiently(act: Callable[[], T]) -> T:
             if time.monotonic() > end:
                 raise
             time.sleep(RETRY_SECONDS)
-
-
-def _code(error: PinciteError) -> str:
-    name = type(error).__name__
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
 def main() -> None:

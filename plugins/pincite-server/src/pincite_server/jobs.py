@@ -10,16 +10,16 @@ ago, so a user who queues ten articles delays other users by at most one of them
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
 
-from pincite.errors import PinciteError
 from pincite_server.database import Database, Lock
-from pincite_server.tables import Kind, job_events, job_files, jobs, new_id, newest_first, now
+from pincite_server.problems import Problem
+from pincite_server.tables import Kind, job_events, job_files, jobs, new_id, now
 
 LEASE_SECONDS = 20.0  # a worker renews a lease every few seconds
 MAX_ATTEMPTS = 3  # for a job whose process dies each time
@@ -38,14 +38,6 @@ class Status(StrEnum):
 
 
 ENDED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
-
-
-class QueueFull(PinciteError):
-    """The queue is full; retry later."""
-
-
-class TooManyOfYours(PinciteError):
-    """The account has reached its limit of waiting and running jobs; retry when one has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +73,17 @@ class Event:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the work on a job returns."""
+
+    result: str  # JSON, as printed by `--json` on the command line
+    complete: bool  # False if the job was stopped early
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+Emit = Callable[[str, Mapping[str, Any]], None]  # called with the kind of an event and its data
+_RETRY = {"Retry-After": "30"}
 _COLUMNS = [jobs.c[name] for name in Job.__slots__]
 _EARLIER = jobs.alias("earlier")
 # When the last job of a job's owner started; an account's jobs start in order.
@@ -105,24 +108,16 @@ class JobStore:
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
     def submit(self, owner: str, kind: Kind, title: str, request: Mapping[str, Any]) -> Job:
-        """Queue a job. Raises QueueFull, TooManyOfYours."""
+        """Queue a job. Raises Problem: 429, the queue is full, or has enough jobs of the owner."""
         short = dict(request)
         text = short.pop(TEXT, None)
         job_id = new_id()
         with self._db.writing() as db:
             self._db.one_at_a_time(db, Lock.QUEUE)  # requests may compete for the last slot
             self._check_limits(db, owner)
-            db.execute(
-                jobs.insert().values(
-                    job_id=job_id,
-                    owner=owner,
-                    kind=kind,
-                    title=" ".join(title.split())[:MAX_TITLE],
-                    request=short,
-                    status=Status.QUEUED,
-                    created=now(),
-                )
-            )
+            row = {"job_id": job_id, "owner": owner, "kind": kind, "request": short}
+            row |= {"title": " ".join(title.split())[:MAX_TITLE], "status": Status.QUEUED}
+            db.execute(jobs.insert().values(**row, created=now()))
             if text is not None:
                 packed = _pack(json.dumps({TEXT: text}))
                 db.execute(job_files.insert().values(job_id=job_id, name=TEXT, data=packed))
@@ -147,7 +142,11 @@ class JobStore:
         `before` has the creation time and id of the last job on the previous page. `once`: without
         jobs that found the readings of a listed check.
         """
-        wanted = newest_first(sa.select(*_COLUMNS), jobs.c.created, jobs.c.job_id, before)
+        created, key = jobs.c.created, jobs.c.job_id
+        wanted = sa.select(*_COLUMNS).order_by(created.desc(), key.desc())
+        if before:
+            at, last = before
+            wanted = wanted.where((created < at) | (created == at) & (key < last))
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
         if kinds:
@@ -184,13 +183,11 @@ class JobStore:
         return {**job.request, **(self.file(job.job_id, TEXT) or {})}
 
     def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
-        wanted = (
-            sa.select(job_events.c.number, job_events.c.kind, job_events.c.data, job_events.c.at)
-            .where(job_events.c.job_id == job_id, job_events.c.number > after)
-            .order_by(job_events.c.number)
-            .limit(limit)
+        wanted = sa.select(*(job_events.c[name] for name in Event.__slots__)).where(
+            job_events.c.job_id == job_id, job_events.c.number > after
         )
-        return [Event(*row) for row in self._db.rows(wanted)]
+        rows = self._db.rows(wanted.order_by(job_events.c.number).limit(limit))
+        return [Event(*row) for row in rows]
 
     def cancel(self, job_id: str) -> Job | None:
         """Cancel a job: a waiting one at once, a running one as soon as it can stop."""
@@ -202,7 +199,7 @@ class JobStore:
             if status == Status.QUEUED:
                 self._end(db, job_id, Status.CANCELLED)
             elif status == Status.RUNNING:
-                db.execute(jobs.update().where(jobs.c.job_id == job_id).values(cancelled=True))
+                self._set(db, job_id, cancelled=True)
             return self._get(db, job_id)
 
     def delete_older(self, before: float) -> int:
@@ -215,10 +212,7 @@ class JobStore:
         return [(*row,) for row in self._db.rows(wanted.where(jobs.c.status.not_in(ENDED)))]
 
     def upload_sizes(self, owner: str | None = None) -> dict[str, int]:
-        """Bytes of each upload with sources of articles, by upload id; None as `owner` means all.
-
-        These uploads are kept as long as their jobs.
-        """
+        """Bytes of each upload of sources, which is kept as long as its job; None: all owners."""
         named = jobs.c.request["upload"].as_string().is_not(None)
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
         if owner is not None:
@@ -232,8 +226,7 @@ class JobStore:
         return {status: found.get(status, 0) for status in Status}
 
     def count_abandoned(self) -> int:
-        lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
-        return int(self._db.scalar(sa.select(sa.func.count()).where(lost)))
+        return int(self._db.scalar(sa.select(sa.func.count()).where(_abandoned())))
 
     def count_ignored(self) -> int:
         """Jobs that have waited longer than a lease, if no worker runs or has ended any since."""
@@ -256,17 +249,9 @@ class JobStore:
             if job_id is None:
                 return None
             at = now()
-            db.execute(
-                jobs.update()
-                .where(jobs.c.job_id == job_id)
-                .values(
-                    status=Status.RUNNING,
-                    worker=worker,
-                    lease=at + LEASE_SECONDS,
-                    started=sa.func.coalesce(jobs.c.started, at),
-                    attempts=jobs.c.attempts + 1,
-                )
-            )
+            first, n = sa.func.coalesce(jobs.c.started, at), jobs.c.attempts + 1
+            held = {"status": Status.RUNNING, "worker": worker, "lease": at + LEASE_SECONDS}
+            self._set(db, job_id, **held, started=first, attempts=n)
             self._add_event(db, job_id, "started", {})
             return self._get(db, job_id)
 
@@ -313,30 +298,26 @@ class JobStore:
             if rows:
                 db.execute(job_files.insert(), rows)
             if title := (files or {}).get("article", {}).get("title"):
-                this = jobs.c.job_id == job_id
-                db.execute(jobs.update().where(this).values(title=title[:MAX_TITLE]))
+                self._set(db, job_id, title=title[:MAX_TITLE])
             self._end(db, job_id, status, packed, problem)
             return True
 
     def requeue_abandoned(self) -> list[str]:
         """Requeue jobs whose lease expired, or fail them after `MAX_ATTEMPTS`; return their ids."""
-        lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
-        wanted = sa.select(jobs.c.job_id, jobs.c.attempts, jobs.c.cancelled).where(lost)
         with self._db.writing() as db:
-            found = db.execute(wanted.with_for_update(skip_locked=True)).all()
-            for job_id, attempts, cancelled in found:
-                self._put_back(db, job_id, attempts, cancelled)
-        return [job_id for job_id, _, _ in found]
+            lost = sa.select(*_COLUMNS).where(_abandoned()).with_for_update(skip_locked=True)
+            found = [_job(row) for row in db.execute(lost).all()]
+            for job in found:
+                self._put_back(db, job)
+        return [job.job_id for job in found]
 
     def requeue(self, job_id: str, worker: str, *, died: bool) -> None:
         """Requeue a job. It counts as an attempt if the process died."""
         with self._db.writing() as db:
             if self._holds(db, job_id, worker):
-                this = jobs.c.job_id == job_id
                 if not died:
-                    db.execute(jobs.update().where(this).values(attempts=jobs.c.attempts - 1))
-                row = db.execute(sa.select(jobs.c.attempts, jobs.c.cancelled).where(this)).one()
-                self._put_back(db, job_id, *row)
+                    self._set(db, job_id, attempts=jobs.c.attempts - 1)
+                self._put_back(db, self._get(db, job_id))
 
     # ── Inside a transaction ─────────────────────────────────────────────────────────────────────
 
@@ -344,25 +325,24 @@ class JobStore:
         count = sa.select(sa.func.count()).select_from(jobs)
         own = count.where(jobs.c.status.not_in(ENDED), jobs.c.owner == owner)
         if self._each and (n_own := db.execute(own).scalar_one()) >= self._each:
-            raise TooManyOfYours(
-                f"You already have {n_own} waiting or running jobs, the limit for an account. Try "
-                "again when one has ended, or cancel one."
-            )
+            detail = f"You already have {n_own} waiting or running jobs, the limit for an account."
+            detail += " Try again when one has ended, or cancel one."
+            raise Problem(429, "too_many_of_yours", detail, headers=_RETRY)
         waiting = db.execute(count.where(jobs.c.status == Status.QUEUED)).scalar_one()
         if waiting >= self._queue:
-            raise QueueFull(f"The queue is full: {waiting} jobs are waiting. Try again later.")
+            detail = f"The queue is full: {waiting} jobs are waiting. Try again later."
+            raise Problem(429, "queue_full", detail, headers=_RETRY)
 
-    def _put_back(self, db: sa.Connection, job_id: str, attempts: int, cancelled: bool) -> None:
-        if cancelled:
-            self._end(db, job_id, Status.CANCELLED)
-        elif attempts >= MAX_ATTEMPTS:
-            detail = f"Its process died {attempts} times. It may have run out of memory."
+    def _put_back(self, db: sa.Connection, job: Job) -> None:
+        if job.cancelled:
+            self._end(db, job.job_id, Status.CANCELLED)
+        elif job.attempts >= MAX_ATTEMPTS:
+            detail = f"Its process died {job.attempts} times. It may have run out of memory."
             problem = {"code": "worker_died", "detail": detail}
-            self._end(db, job_id, Status.FAILED, problem=problem)
+            self._end(db, job.job_id, Status.FAILED, problem=problem)
         else:
-            values = {"status": Status.QUEUED, "worker": None, "lease": None}
-            db.execute(jobs.update().where(jobs.c.job_id == job_id).values(**values))
-            self._add_event(db, job_id, "queued", {"again": True})
+            self._set(db, job.job_id, status=Status.QUEUED, worker=None, lease=None)
+            self._add_event(db, job.job_id, "queued", {"again": True})
 
     def _end(
         self,
@@ -372,26 +352,18 @@ class JobStore:
         packed: bytes | None = None,
         problem: Mapping[str, Any] | None = None,
     ) -> None:
-        db.execute(
-            jobs.update()
-            .where(jobs.c.job_id == job_id)
-            .values(
-                status=status,
-                finished=now(),
-                worker=None,
-                lease=None,
-                result=packed,
-                problem=dict(problem) if problem else None,
-            )
-        )
+        values = {"result": packed, "problem": dict(problem) if problem else None}
+        self._set(db, job_id, status=status, finished=now(), worker=None, lease=None, **values)
         self._add_event(db, job_id, "ended", {"status": status, **(problem or {})})
+
+    def _set(self, db: sa.Connection, job_id: str, **values: Any) -> None:
+        db.execute(jobs.update().where(jobs.c.job_id == job_id).values(values))
 
     def _add_event(
         self, db: sa.Connection, job_id: str, kind: str, data: Mapping[str, Any]
     ) -> None:
-        this = jobs.c.job_id == job_id
-        db.execute(jobs.update().where(this).values(n_events=jobs.c.n_events + 1))
-        number = db.execute(sa.select(jobs.c.n_events).where(this)).scalar_one()
+        self._set(db, job_id, n_events=jobs.c.n_events + 1)
+        number = db.execute(sa.select(jobs.c.n_events).where(jobs.c.job_id == job_id)).scalar_one()
         row = {"job_id": job_id, "number": number, "kind": kind, "data": dict(data), "at": now()}
         db.execute(job_events.insert().values(row))
 
@@ -402,6 +374,11 @@ class JobStore:
 
     def _get(self, db: sa.Connection, job_id: str) -> Job:
         return _job(db.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).one())
+
+
+def _abandoned() -> sa.ColumnElement[bool]:
+    """Whether the lease of a running job has expired."""
+    return (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
 
 
 def _job(row: sa.Row[Any]) -> Job:

@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -25,7 +25,7 @@ from pincite_server.accounts import name_key
 from pincite_server.identity import LOCAL, wiki_of
 from pincite_server.logs import AUDIT, REQUEST_ID, REQUESTS
 from pincite_server.problems import Problem, response
-from pincite_server.settings import ServerSettings
+from pincite_server.settings import LOCAL_NAMES, ServerSettings
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HTTPS_REQUIRED = (
@@ -60,17 +60,17 @@ class SecurityMiddleware:
     def __init__(
         self,
         app: ASGIApp,
-        *,
-        hosts: Collection[str],
-        schemes: Collection[str] = ("http", "https"),
-        body_bytes: Callable[[str], int],
+        settings: ServerSettings,
         limits: "Limits",
+        body_bytes: Callable[[str], int],
         observe: Observe,
     ) -> None:
         """`body_bytes` gives the size limit of a path."""
-        self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
-        self._schemes, self._limits = frozenset(schemes), limits
-        self._body_bytes, self._observe = body_bytes, observe
+        self._app, self._limits, self._body_bytes, self._observe = app, limits, body_bytes, observe
+        self._hosts = LOCAL_NAMES | {name.lower() for name in settings.names}
+        # If cookies require https, an http page is not ours.
+        https_only = settings.mode == "server" and settings.secure_cookies
+        self._schemes = ("https",) if https_only else ("http", "https")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,8 +79,7 @@ class SecurityMiddleware:
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         REQUEST_ID.set(request_id)  # for logging; this request's threads inherit it
-        begin, status = time.perf_counter(), 500
-        begun = False
+        begin, status, begun = time.perf_counter(), 500, False
 
         async def sent(message: Message) -> None:
             nonlocal status, begun
@@ -99,16 +98,15 @@ class SecurityMiddleware:
                 await response(request, problem)(scope, receive, sent)
                 return
             await self._app(scope, _limit(receive, self._body_bytes(scope["path"])), sent)
-        except HTTPException as error:  # of `_limit`
-            if not begun:
-                await response(request, Problem(413, "too_large", error.detail))(
-                    scope, receive, sent
-                )
-        except Exception:
-            LOG.exception("error in the program")
-            if not begun:
+        except Exception as error:
+            if isinstance(error, HTTPException):  # of `_limit`
+                problem = Problem(413, "too_large", error.detail)
+            else:
+                LOG.exception("error in the program")
                 detail = "Internal error; see the server's log under this request's id."
-                await response(request, Problem(500, "internal", detail))(scope, receive, sent)
+                problem = Problem(500, "internal", detail)
+            if not begun:
+                await response(request, problem)(scope, receive, sent)
         finally:
             seconds = time.perf_counter() - begin
             self._observe(_pattern(scope), status, seconds)
@@ -162,9 +160,8 @@ def _pattern(scope: Scope) -> str:
 def _log(scope: Scope, status: int, seconds: float) -> None:
     """Log a request and, if it changed something, the account, action and ids; never any text."""
     fields = {"method": scope["method"], "route": _pattern(scope), "status": status}
-    message = "%s %s %d in %.0f ms"
     extra = fields | {"seconds": round(seconds, 4)}
-    REQUESTS.info(message, *fields.values(), seconds * 1000, extra=extra)
+    REQUESTS.info("%s %s %d in %.0f ms", *fields.values(), seconds * 1000, extra=extra)
     user = scope["state"].get("identity")
     if user is None or user.account_id == LOCAL or scope["method"] in SAFE or status >= 400:
         return
@@ -260,10 +257,7 @@ class Limits:
         return self._addresses.take(address_of(scope))
 
     def try_login(self, request: Request, name: str) -> Callable[[], None]:
-        """Count a login attempt for a name; call the returned function if the password was right.
-
-        Raises Problem: 429, whether the name exists or not.
-        """
+        """Count a login attempt; call what it returns after a right one. Raises Problem: 429."""
         attempts = ((self._logins, address_of(request.scope)), (self._names, name_key(name)))
         for buckets, key in attempts:
             if wait := buckets.take(key):
@@ -282,11 +276,8 @@ def too_many(what: str, seconds: int) -> Problem:
 
 
 def address_of(scope: Scope) -> str:
-    """The client's address; an IPv6 address without its host part.
-
-    A customer gets a /64 network of IPv6 addresses. uvicorn replaces the address of a proxy.
-    """
-    client = scope.get("client")
+    """The client's address; of an IPv6 address only the /64 network, which one customer gets."""
+    client = scope.get("client")  # for a proxy's, uvicorn has put its client's
     address = str(client[0]) if client else ""
     try:
         parsed = ipaddress.ip_address(address)

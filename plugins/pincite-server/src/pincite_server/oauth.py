@@ -30,9 +30,10 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from authlib.oidc.discovery import get_well_known_url
 
-from pincite.errors import ConfigError, PinciteError
+from pincite.errors import ConfigError
 from pincite.settings import schema
 from pincite_server.identity import Role
+from pincite_server.problems import Problem
 from pincite_server.settings import LOCAL_NAMES
 from pincite_server.tables import whole
 
@@ -45,8 +46,9 @@ Kind = Literal["mediawiki", "oidc"]
 LOG = logging.getLogger("pincite.server")
 
 
-class LoginFailed(PinciteError):
+def refused(detail: str) -> Problem:
     """The provider did not identify the user, or has blocked them."""
+    return Problem(403, "login_refused", detail)
 
 
 class Endpoints(NamedTuple):
@@ -60,10 +62,7 @@ class Endpoints(NamedTuple):
 
 @cache
 def discovered(issuer: str) -> Endpoints:
-    """The endpoints that an issuer publishes (OpenID Connect Discovery 1.0); failures are retried.
-
-    Raises LoginFailed
-    """
+    """What an issuer publishes (OpenID Connect Discovery 1.0). Raises Problem, never cached."""
 
     async def fetch() -> Any:
         async with httpx2.AsyncClient(**_options()) as client:
@@ -80,7 +79,7 @@ def discovered(issuer: str) -> Endpoints:
     except Exception as error:  # a remote server may respond with anything
         LOG.warning("OpenID discovery at %s failed: %r", issuer, error)
         what = "The login service does not answer as expected. Try again later, or ask the operator"
-        raise LoginFailed(f"{what} of this server.") from error
+        raise refused(f"{what} of this server.") from error
     post = "client_secret_post"
     return Endpoints(authorize, token, profile, post if post in methods else "client_secret_basic")
 
@@ -105,7 +104,7 @@ class Provider:
 
     @property
     def endpoints(self) -> Endpoints:
-        """Raises LoginFailed: the issuer does not state them."""
+        """Raises Problem: 403, the issuer does not state them."""
         if self.kind == "mediawiki":
             base = f"{self.wiki.rstrip('/')}/rest.php/oauth2"
             urls = f"{base}/authorize", f"{base}/access_token", f"{base}/resource/profile"
@@ -115,8 +114,7 @@ class Provider:
         return Endpoints(self.authorize_url, self.token_url, self.profile_url)
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(NamedTuple):
     """A user of a provider."""
 
     subject: str
@@ -124,10 +122,7 @@ class Person:
 
 
 def providers(path: Path | None) -> dict[str, Provider]:
-    """The providers in a file, by name; empty without a file.
-
-    Raises ConfigError: the file cannot be read, or a provider is incomplete.
-    """
+    """The providers in a file, by name. Raises ConfigError: it is not valid, or incomplete."""
     if path is None:
         return {}
     try:
@@ -147,7 +142,7 @@ def begin_login(provider: Provider, callback: str) -> tuple[str, str, str]:
 
 
 def fetch_person(provider: Provider, callback: str, code: str, verifier: str) -> Person:
-    """Exchange the code for the user's identity. Raises LoginFailed."""
+    """Exchange the code for the user's identity. Raises Problem: 403."""
     _, token_url, profile_url, _ = provider.endpoints
 
     async def fetch() -> Any:
@@ -163,29 +158,25 @@ def fetch_person(provider: Provider, callback: str, code: str, verifier: str) ->
         profile = _within_time(fetch)
     except OAuthError as error:
         reason = whole(str(error.error))[:100]
-        raise LoginFailed(f"The provider refused ({reason}). Try again.") from error
+        raise refused(f"The provider refused ({reason}). Try again.") from error
     except Exception as error:  # a remote server may respond with anything
         name = type(error).__name__
-        raise LoginFailed(f"The provider did not answer as expected ({name}).") from error
+        raise refused(f"The provider did not answer as expected ({name}).") from error
     if not isinstance(profile, dict):
-        raise LoginFailed("The provider did not identify the user.")
+        raise refused("The provider did not identify the user.")
     return _person(provider, profile)
 
 
 def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
     subject = profile.get(provider.subject)
-    if (
-        not isinstance(subject, str | int)
-        or isinstance(subject, bool)
-        or not 1 <= len(str(subject)) <= 200
-        or not str(subject).isprintable()  # half a surrogate pair cannot be stored
-    ):
-        raise LoginFailed(f"The provider sent no {provider.subject!r}, which identifies a user.")
+    stated = str(subject) if type(subject) in (str, int) else ""
+    if not 1 <= len(stated) <= 200 or not stated.isprintable():  # half a surrogate pair
+        raise refused(f"The provider sent no {provider.subject!r}, which identifies a user.")
     if profile.get("blocked") is True:  # a field of MediaWiki profiles
-        raise LoginFailed("This account is blocked at the provider.")
+        raise refused("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else USERNAMES
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
-    return Person(str(subject), whole(names[0]) if names else "")
+    return Person(stated, whole(names[0]) if names else "")
 
 
 class _Transport(httpx2.AsyncHTTPTransport):

@@ -52,10 +52,10 @@ def tables(database: Database) -> Part:
         found = database.version()
     except PinciteError as error:
         return Part("database", False, str(error))
-    if found != VERSION:
-        what = f"its tables have version {found}, expected {VERSION}" if found else "no tables yet"
-        return Part("database", False, f"{database.shown}: {what}")
-    return Part("database", True, database.shown)
+    if found == VERSION:
+        return Part("database", True, database.shown)
+    what = f"its tables have version {found}, expected {VERSION}" if found else "no tables yet"
+    return Part("database", False, f"{database.shown}: {what}")
 
 
 def _jobs(store: JobStore, queue: int) -> Part:
@@ -87,15 +87,10 @@ class Metrics:
     """Prometheus metrics of this process's requests and of the queue."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        self._seconds = Histogram(
-            "pincite_request_seconds",
-            "Seconds to answer, by route and status.",
-            ("route", "status"),
-            registry=self._registry,
-        )
-        what = "Stored jobs by state."
-        self._jobs = Gauge("pincite_jobs", what, ("status",), registry=self._registry)
+        self._registry = own = CollectorRegistry()
+        what, labels = "Seconds to answer, by route and status.", ("route", "status")
+        self._seconds = Histogram("pincite_request_seconds", what, labels, registry=own)
+        self._jobs = Gauge("pincite_jobs", "Stored jobs by state.", ("status",), registry=own)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         """`route` is the route's pattern, never the URL."""

@@ -25,8 +25,10 @@ LOG = logging.getLogger("pincite.server")
 _CODES = {413: "too_large"}  # Python's name differs between versions
 FIRST = {"not_logged_in": "/login", "consent_required": "/consent"}  # pages, by code
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
-# Status, code and headers for exceptions that the stores raise.
-Refusals = Mapping[type[PinciteError], tuple[int, str, Mapping[str, str]]]
+
+
+Headers = Mapping[str, str] | None
+Errors = list[dict[str, Any]] | None
 
 
 class ProblemBody(BaseModel):
@@ -40,31 +42,31 @@ class ProblemBody(BaseModel):
     code: str
     retryable: bool
     request_id: str
-    errors: list[dict[str, Any]] | None = None
+    errors: Errors = None
 
 
-class Problem(Exception):
-    """An error that becomes the response to a request."""
+class Problem(PinciteError):
+    """An error that becomes the response to a request; the stores raise it, too."""
+
+    exit_code = 2
 
     def __init__(
-        self,
-        status: int,
-        code: str,
-        detail: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        errors: list[dict[str, Any]] | None = None,
+        self, status: int, code: str, detail: str, *, headers: Headers = None, errors: Errors = None
     ) -> None:
         super().__init__(detail)
         self.status, self.code, self.detail = status, code, detail
         self.headers, self.errors = dict(headers or {}), errors
 
+    @property
+    def of_values(self) -> bool:
+        """Whether values of a form caused it, so that the form is shown again."""
+        return self.status == 422 and self.code != "account_full"
 
-def not_found(
-    what: str = "There is nothing at this address, or nothing that you may see.",
-) -> Problem:
+
+def not_found(what: str = "") -> Problem:
     """404, for missing objects and for objects of other users."""
-    return Problem(404, "not_found", what)
+    detail = "There is nothing at this address, or nothing that you may see."
+    return Problem(404, "not_found", what or detail)
 
 
 _OBJECT = "expected an object"
@@ -99,17 +101,17 @@ def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
     return Problem(422, "invalid_request", f"{first['where']}: {first['what']}.", errors=errors)
 
 
-def install(app: FastAPI, refusals: Refusals) -> None:
+def install(app: FastAPI) -> None:
     """Register handlers that turn every error into a problem."""
 
     async def answered(request: Request, error: Exception) -> Response:
-        return response(request, _problem(error, refusals))
+        return response(request, _problem(error))
 
-    for kind in (Problem, RequestValidationError, HTTPException, PinciteError):
+    for kind in (RequestValidationError, HTTPException, PinciteError):
         app.add_exception_handler(kind, answered)
 
 
-def _problem(error: Exception, refusals: Refusals) -> Problem:
+def _problem(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, RequestValidationError):
@@ -121,12 +123,14 @@ def _problem(error: Exception, refusals: Refusals) -> Problem:
         # Its message includes the database URL; `Database` has logged it.
         detail = "The database does not answer. Try again later."
         return Problem(503, "database_unavailable", detail, headers={"Retry-After": "10"})
-    for kind, (status, code, headers) in refusals.items():
-        if isinstance(error, kind):
-            return Problem(status, code, str(error), headers=headers)
-    is_setting = isinstance(error, ConfigError)
-    status, code = (422, "invalid_setting") if is_setting else (500, "internal")
-    return Problem(status, code, str(error))
+    if isinstance(error, ConfigError):
+        return Problem(422, "invalid_setting", str(error))
+    return Problem(500, "internal", str(error))
+
+
+def path_of(request: Request) -> str:
+    """The path of a request, with its query."""
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
 def response(request: Request, problem: Problem) -> Response:
@@ -147,8 +151,8 @@ def response(request: Request, problem: Problem) -> Response:
     is_api = request.url.path.startswith("/api/")
     wants_page = not is_api and "text/html" in request.headers.get("accept", "")
     if wants_page and problem.code in FIRST and request.method == "GET":
-        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"{FIRST[problem.code]}?{urlencode({'next': path})}", 303)
+        next_page = urlencode({"next": path_of(request)})
+        return RedirectResponse(f"{FIRST[problem.code]}?{next_page}", 303)
     page = getattr(request.app.state, "problem_page", None)
     if wants_page and page:
         shown: Response = page(request, body)

@@ -7,6 +7,7 @@ Besides the names from `verbs.verify.render`, templates can use `_("…")`, `nge
 for notes. Pass only our own texts to `_`, never text from outside: its result is not escaped.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,11 +25,11 @@ from pincite.report import cells, templates
 from pincite.report.cells import REASONS
 from pincite.types import Label, Reason
 from pincite.verbs.verify import render, wording
-from pincite_server import plugins, static_files
+from pincite_server import plugins
 from pincite_server.identity import Identity, Permission
 from pincite_server.jobs import Job
-from pincite_server.languages import LANGUAGES, language_of, translations
-from pincite_server.operator_texts import chosen
+from pincite_server.languages import LANGUAGES, chosen, language_of, translations
+from pincite_server.problems import path_of
 from pincite_server.routing import csrf_for
 
 # What to do about a source that could not be checked. Where the reports name a command, the pages
@@ -70,7 +71,7 @@ class Look:
         return self.is_own and self.who is not None and Permission.RUN in self.who.may
 
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES, STATIC = (Path(__file__).parent / name for name in ("templates", "static"))
 
 
 def page(
@@ -92,7 +93,7 @@ def page(
         who=who,
         may=who.may if who else frozenset(),
         csrf=csrf_for(request),
-        here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        here=path_of(request),
         path=request.url.path,
         text_of=partial(chosen, request.app.state.texts, language),
         language=language,
@@ -119,7 +120,7 @@ def _environment(language: str) -> Any:
     folders = [TEMPLATES, *plugins.folders("templates")]
     environment = templates.environment(folders, texts, language)
     environment.globals |= render.names(Language(texts.gettext, texts.ngettext)) | {
-        "static": static_files.address,
+        "static": static_address,
         "meaning": lambda label: texts.gettext(wording.LEGEND[Label(label)]),
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
@@ -144,3 +145,32 @@ def problem_page(request: Request, problem: Any) -> HTMLResponse:
     """`problem` is a `problems.ProblemBody`."""
     who = getattr(request.state, "identity", None)
     return page(request, "problem.html", who, status=problem.status, problem=problem)
+
+
+# ── Static files ─────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """The static files of the server and its plugins, by name."""
+    paths = [STATIC / "icon.svg", STATIC / "pages.js"]
+    paths += [path for folder in plugins.folders("static") for path in folder.iterdir()]
+    found = {path.name: path.read_bytes() for path in paths}
+    htmx = (STATIC / "htmx" / "htmx.min.js").read_bytes()
+    return found | {"htmx.js": htmx, "pincite.css": _style().encode()}
+
+
+@cache
+def static_address(name: str) -> str:
+    """The URL of a static file, with a hash of its content so that browsers can cache it."""
+    return f"/static/{hashlib.sha256(static_files()[name]).hexdigest()[:12]}/{name}"
+
+
+def _style() -> str:
+    """The style sheet of the reports, each scoped to its own page, and that of the pages."""
+    scoped = "".join(
+        f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
+    )
+    sheets = ("pages.css", "corpora.css", "people.css")
+    pages = "".join((STATIC / name).read_text(encoding="utf-8") for name in sheets)
+    return str(templates.style()) + scoped + pages

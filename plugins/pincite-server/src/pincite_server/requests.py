@@ -8,9 +8,8 @@ databases reject them. A cursor encodes the last row of a page, so the server st
 import base64
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from fastapi import Path as InPath
 from fastapi import Query
@@ -36,8 +35,7 @@ DEMO = Path(pincite.__file__).parent / "demo"
 Example = Literal["article", "inventor", "vole"]
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
+class Shipped(NamedTuple):
     """A bundled article, in a folder with the pages that it cites."""
 
     title: str
@@ -84,13 +82,12 @@ def corpora_in(corpus: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys([corpus] if isinstance(corpus, str) else corpus or ()))
 
 
-def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
-    return found if len(found := corpora_in(corpus)) > 1 else found[0]
-
-
 _CorpusId = Annotated[Text, Field(min_length=1, max_length=200)]
 _CorpusIds = Annotated[tuple[_CorpusId, ...], Field(min_length=1, max_length=20)]
-Corpus = Annotated[_CorpusId | _CorpusIds, AfterValidator(_one_or_more)]  # one id, or several
+Corpus = Annotated[  # one id, or several different ones
+    _CorpusId | _CorpusIds,
+    AfterValidator(lambda given: ids if len(ids := corpora_in(given)) > 1 else ids[0]),
+]
 
 
 def _first(texts: Sequence[str]) -> str:
@@ -281,9 +278,8 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         values = json.loads(text)
         # Databases cannot compare with a NUL, NaN or a larger number.
-        if tuple(map(type, values)) == kinds and all(
-            "\0" not in value if isinstance(value, str) else abs(value) < 2**63 for value in values
-        ):
+        usable = ("\0" not in v if isinstance(v, str) else abs(v) < 2**63 for v in values)
+        if tuple(map(type, values)) == kinds and all(usable):
             return tuple(values)
     except (ValueError, TypeError, RecursionError):
         pass

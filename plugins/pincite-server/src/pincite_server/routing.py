@@ -14,7 +14,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
@@ -30,14 +30,19 @@ from starlette.datastructures import FormData
 from starlette.requests import ClientDisconnect
 
 from pincite_server.identity import (
+    LOCAL_USER,
     ApiKeys,
     Consent,
     Identify,
     Identity,
+    Permission,
+    Role,
     Sessions,
+    allowed,
     csrf_of,
     declares,
     is_public,
+    wiki_of,
 )
 from pincite_server.middleware import SAFE
 from pincite_server.problems import Problem
@@ -116,13 +121,11 @@ class GuardedRoute(APIRoute):
             if most and n_bytes is None:
                 raise Problem(411, "length_required", "A Content-Length header is required.")
             if most and n_bytes and n_bytes > most:
-                raise Problem(
-                    413, "too_large", f"A request to this address may have at most {most:,} bytes."
-                )
-            async with AsyncExitStack() as stack:
-                is_large = n_bytes is None or n_bytes > LARGE_BYTES
-                if is_large and not UPLOADS.fullmatch(request.url.path):
-                    await stack.enter_async_context(_large)
+                detail = f"A request to this address may have at most {most:,} bytes."
+                raise Problem(413, "too_large", detail)
+            is_large = n_bytes is None or n_bytes > LARGE_BYTES
+            waits = is_large and not UPLOADS.fullmatch(request.url.path)
+            async with _large if waits else nullcontext():
                 try:
                     if takes_json and kind.endswith("json"):
                         request = _JsonRequest(request.scope, request.receive)
@@ -162,28 +165,38 @@ def _dependencies(dependant: Dependant) -> Iterator[Callable[..., Any]]:
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 Cookie = Literal["session", "login", "consent"]
+WIKI_USER = replace(LOCAL_USER, may=frozenset({Permission.READ, Permission.RUN}))
 
 
-def identifier(
-    sessions: Sessions, keys: ApiKeys, settings: ServerSettings, terms: str = ""
-) -> Identify:
+def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings, terms: str) -> Identify:
     """Identify senders by API key or cookie; any key, even an invalid one, takes precedence.
 
     `terms` is the text that a session has to accept, if any.
     """
-    name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:
         if "authorization" in request.headers:
             key = bearer(request)
             return keys.identity(key) if key is not None else None
-        token = request.cookies.get(name)
+        token = request.cookies.get(cookie_name(settings))
         identity = sessions.identity(token) if token else None
         if identity is None or not terms:
             return identity
         mark = request.cookies.get(cookie_name(settings, "consent"), "")
         choices = (each for each in Consent if consent_mark(token or "", terms, each) == mark)
         return replace(identity, consent=next(choices, Consent.MISSING))
+
+    return identify
+
+
+def local_identifier(token: str) -> Identify:
+    """Identify every sender as the local user; from a wiki, only with the token, and with less."""
+
+    def identify(request: Request) -> Identity | None:
+        if not wiki_of(request):
+            return replace(LOCAL_USER, may=allowed(Role.ADMIN))
+        sent = bearer(request) or ""
+        return WIKI_USER if hmac.compare_digest(sent.encode(), token.encode()) else None
 
     return identify
 
@@ -207,28 +220,19 @@ def set_cookie(
     response: Response, settings: ServerSettings, what: Cookie, value: str, seconds: float
 ) -> None:
     """Set a cookie for some time; 0 removes it."""
-    response.set_cookie(
-        cookie_name(settings, what),
-        value,
-        max_age=int(seconds),
-        path="/",
-        secure=settings.secure_cookies,
-        httponly=True,
-        samesite="lax",  # a provider returns the browser through a link
-    )
+    # SameSite is "lax", Starlette's default: a provider returns the browser through a link.
+    name, secure = cookie_name(settings, what), settings.secure_cookies
+    response.set_cookie(name, value, int(seconds), secure=secure, httponly=True)
 
 
 async def csrf_checked(request: Request) -> None:
-    """Dependency of all routes: changes within a session require its CSRF token.
-
-    Raises Problem: 403.
-    """
+    """Dependency of all routes: a change in a session needs its CSRF token. Raises Problem: 403."""
     if request.method in SAFE or "authorization" in request.headers:
         return
-    if request.method == "POST" and request.url.path == "/login":
-        return  # no valid session yet; SecurityMiddleware has checked the Origin
-    if request.method == "POST" and UPLOADS.fullmatch(request.url.path):
-        return  # `routes.jobs.upload_form` checks the token
+    # At a login there is no valid session yet; `routes.jobs.upload_form` checks the token itself.
+    path = request.url.path
+    if request.method == "POST" and (path == "/login" or UPLOADS.fullmatch(path)):
+        return
     expected = csrf_for(request)
     if not expected:
         return  # no login, or local mode: SecurityMiddleware has checked the Origin
@@ -240,15 +244,11 @@ async def csrf_checked(request: Request) -> None:
 
 def check_token(token_sent: object, expected: str) -> None:
     """Check the CSRF token of a form or header. Raises Problem: 403."""
-    if not isinstance(token_sent, str) or not hmac.compare_digest(
-        token_sent.encode("utf-8", "surrogatepass"), expected.encode()
-    ):
-        raise Problem(
-            403,
-            "csrf",
-            f"The request lacks this session's token (field {CSRF_FIELD!r} or header "
-            f"{CSRF_HEADER}). Load the page again.",
-        )
+    sent = token_sent.encode("utf-8", "surrogatepass") if isinstance(token_sent, str) else b""
+    if not hmac.compare_digest(sent, expected.encode()):
+        what = f"field {CSRF_FIELD!r} or header {CSRF_HEADER}"
+        detail = f"The request lacks this session's token ({what}). Load the page again."
+        raise Problem(403, "csrf", detail)
 
 
 def csrf_for(request: Request) -> str:

@@ -41,14 +41,11 @@ OWING = (h11.IDLE, h11.SEND_BODY)  # states in which the client has to send some
 def serve(
     options: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM.
+    """Serve until Ctrl-C or SIGTERM. Raises ConfigError: bad settings, or the port is in use.
 
     `options` has settings from the command line, and `config` is a TOML file with other settings.
     `demo` adds the bundled documents as corpora; without a data folder, everything is then stored
     in a temporary one.
-
-    Raises:
-        ConfigError: a setting is invalid, or the port is in use.
     """
     with contextlib.ExitStack() as stack:
         if demo and not options.get("data"):
@@ -93,8 +90,8 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
     if server.mode == "local":
         return
     place = f" --config {config}" if config else ""
-    if server.shared_account and site.people.accounts.named(server.shared_account) is None:
-        name = server.shared_account
+    name = server.shared_account
+    if name and site.people.accounts.named(name) is None:
         yield f"No account for visitors. Create it: pincite server user add {name}{place}"
     elif not site.people.accounts.listed(1):
         yield f"No accounts yet. Create one: pincite server user add NAME --role admin{place}"

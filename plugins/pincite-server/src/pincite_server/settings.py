@@ -109,18 +109,14 @@ class ServerSettings:
         parts = urlsplit(self.address)
         plain = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
         if self.address and not (parts.scheme in ("http", "https") and parts.hostname and plain):
-            raise ConfigError(
-                f'server.address is {self.address!r}; expected "https://pincite.example.org".'
-            )
+            expected = 'expected "https://pincite.example.org".'
+            raise ConfigError(f"server.address is {self.address!r}; {expected}")
         if self.oauth and not self.address:
-            raise ConfigError(
-                "server.oauth needs server.address, to which providers send users back."
-            )
-        for origin in self.wikis:
-            if not _ORIGIN.fullmatch(origin):
-                raise ConfigError(
-                    f'server.wikis has {origin!r}; expected an origin: "https://en.wikipedia.org".'
-                )
+            what = "to which providers send users back"
+            raise ConfigError(f"server.oauth needs server.address, {what}.")
+        if wrong := [origin for origin in self.wikis if not _ORIGIN.fullmatch(origin)]:
+            expected = 'expected an origin: "https://en.wikipedia.org".'
+            raise ConfigError(f"server.wikis has {wrong[0]!r}; {expected}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,12 +141,8 @@ class ServerSettings:
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> ServerSettings:
-    """Load server settings from options, environment, file and defaults.
-
-    Raises ConfigError: unknown key, wrong type or unreadable TOML; the message gives the location.
-    The other tables are checked, too, so that every command reports what stops `pincite serve`.
-    """
-    pipeline_settings.load({}, config)
+    """Load server settings from options, environment, file and defaults. Raises ConfigError."""
+    pipeline_settings.load({}, config)  # every command reports what would stop `pincite serve`
     found = schema.load_values(ServerSettings, options, config, table=TABLE)
     return build(ServerSettings, {name: value for name, (value, _) in found.items()})
 
@@ -159,10 +151,7 @@ MAX_EXAMPLES = 12
 
 
 def read_examples(path: str) -> tuple[str, ...]:
-    """The example texts in a file that the settings name, one per line; none without a file.
-
-    Raises ConfigError: the file cannot be read as text.
-    """
+    """The example texts of a file, one per line; none without a file. Raises ConfigError."""
     return tuple(pasted.lines(read_text(path))[:MAX_EXAMPLES]) if path else ()
 
 

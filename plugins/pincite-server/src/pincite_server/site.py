@@ -1,5 +1,7 @@
-"""The stores of a running server, shared by all routes."""
+"""The stores of a running server, shared by all routes; and what involves several of them."""
 
+import logging
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,21 +9,24 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from pincite import runtime
+from pincite.durable import n_bytes
 from pincite.library.private_copies import folder_of
 from pincite.settings import Settings
 from pincite_server.accounts import Accounts, name_key
-from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, Library, Quotas
+from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, removed
 from pincite_server.database import Database, create_folder
 from pincite_server.feedback import FeedbackStore
-from pincite_server.identity import DAY, ApiKeys, Identity, Sessions
+from pincite_server.identity import DAY, HOUR, ApiKeys, Identity, Sessions
 from pincite_server.jobs import JobStore
 from pincite_server.oauth import Provider, providers
 from pincite_server.private_copies import OF_ACCOUNTS, AccountCopies
+from pincite_server.problems import Problem
 from pincite_server.settings import ServerSettings
 from pincite_server.share_links import ShareLinks
 from pincite_server.tables import api_keys, invitations, now, password_links, sessions, share_links
 from pincite_server.uploads import Uploads
 
+LOG = logging.getLogger("pincite.server.corpora")
 KEYS_SHOWN_DAYS = 30.0  # after expiry, so that owners see why a program stopped working
 
 
@@ -48,16 +53,13 @@ class People:
 
 
 def open_people(database: Database, settings: ServerSettings) -> People:
-    """Create the account stores for a database.
-
-    Raises ConfigError: the file of providers cannot be read.
-    """
-    hours, days = settings.session_hours, settings.session_days
+    """The account stores of a database. Raises ConfigError: the file of providers is not valid."""
+    idle, whole = settings.session_hours * HOUR, settings.session_days * DAY
     return People(
         database,
         settings,
         Accounts(database),
-        Sessions(database, idle_hours=hours, days=days, shared=name_key(settings.shared_account)),
+        Sessions(database, idle, whole, shared=name_key(settings.shared_account)),
         ApiKeys(database),
         ShareLinks(database),
         providers(Path(settings.oauth) if settings.oauth else None),
@@ -73,9 +75,9 @@ class Site:
     database: Database
     jobs: JobStore
     corpora: CorpusRegister
-    library: Library
+    pool: CorpusPool
+    uploads: Uploads
     own: AccountCopies
-    quotas: Quotas
     feedback: FeedbackStore
     people: People  # for server mode; its tables are empty in local mode
 
@@ -84,7 +86,7 @@ class Site:
         return [entry for entry in self.corpora.listed() if who.may_read(entry)]
 
     def close(self) -> None:
-        self.library.pool.close()
+        self.pool.close()
         self.database.close()
 
     @property
@@ -92,11 +94,64 @@ class Site:
         """Whether a search engine looks for better sources, with or without a corpus."""
         return bool(self.settings.web.online and self.settings.web.search_url)
 
+    def delete_corpus(self, entry: CorpusEntry) -> None:
+        """Delete a corpus; the folder of a linked one is kept."""
+        self.corpora.mark_deleted(entry.corpus_id)
+        for job_id, request in self.jobs.open_requests("ingest"):
+            if request["corpus"] == entry.corpus_id:
+                self.jobs.cancel(job_id)
+        self.pool.drop(entry.address)
+        self.tidy()
+
     def tidy(self) -> None:
-        """Finish interrupted deletions and delete expired data."""
-        self.library.tidy()
+        """Finish interrupted deletions; delete expired data, and uploads that no job references."""
+        for entry in self.corpora.deleted():
+            folder = self.corpora.folder_of(entry.corpus_id)
+            if self.corpora.is_linked(entry) or removed(folder):
+                self.corpora.remove(entry.corpus_id)
+        waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
+        if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
+            LOG.warning("%s uploads that no job uses were removed", n_swept)
         self.own.tidy(lambda owner: self.people.accounts.get(owner) is not None)
         self.people.forget_old()
+
+    def check_disk(self) -> None:
+        """Refuse new jobs and files while the disk is nearly full. Raises Problem: 507."""
+        if shutil.disk_usage(self.server.folder).free < self.server.disk_free_megabytes * 1e6:
+            what = "The server's disk is nearly full, so it takes no new jobs or files."
+            raise Problem(507, "disk_full", f"{what} Try again later, or tell the operator.")
+
+    def check_account(self, owner: str, n_more: int = 0) -> None:
+        """Refuse `n_more` bytes of files beyond the account's limit. Raises Problem: 422."""
+        limit = self.server.account_megabytes * 1e6
+        if not limit or self.server.mode == "local":
+            return
+        own = {
+            each.corpus_id: n_bytes(self.corpora.folder_of(each.corpus_id))
+            for each in self.corpora.listed()
+            if each.owner == owner
+        }
+        sizes = {
+            "corpora": sum(own.values()),
+            "own copies": sum(copy.n_bytes for copy in self.own.of(owner).all()),
+            "sources of articles": sum(self.jobs.upload_sizes(owner).values()),
+        }
+        used = sum(sizes.values())
+        n_more += sum(  # files that queued jobs will add to these corpora
+            file["n_bytes"]
+            for _, request in self.jobs.open_requests("ingest")
+            if request["corpus"] in own
+            for file in request["files"]
+        )
+        if used + n_more > limit:
+            parts = ", ".join(f"{name} {_mb(size)}" for name, size in sizes.items())
+            what = f"An account may store {_mb(limit)}. Yours stores {_mb(used)} ({parts})"
+            what += f", and {_mb(n_more)} would be added. Delete something, or upload less."
+            raise Problem(422, "account_full", what)
+
+
+def _mb(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"
 
 
 def account_copies(server: ServerSettings, settings: Settings) -> AccountCopies:
@@ -111,15 +166,18 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     database = Database(server.database_url)
     database.create_tables()
     each = server.queue_each if server.mode == "server" else 0
-    jobs = JobStore(database, queue=server.queue, each=each)
-    corpora = CorpusRegister(database, server.folder / "corpora")
-    pool = CorpusPool(lambda: runtime.encoder(settings))
-    library = Library(corpora, Uploads(server.folder / "uploads"), jobs, pool)
-    own = account_copies(server, settings)
-    quotas = Quotas(server, library, own)
-    feedback, people = FeedbackStore(database), open_people(database, server)
-    stores = (jobs, corpora, library, own, quotas, feedback, people)
-    site = Site(server, settings, database, *stores)
+    site = Site(
+        server=server,
+        settings=settings,
+        database=database,
+        jobs=JobStore(database, queue=server.queue, each=each),
+        corpora=CorpusRegister(database, server.folder / "corpora"),
+        pool=CorpusPool(lambda: runtime.encoder(settings)),
+        uploads=Uploads(server.folder / "uploads"),
+        own=account_copies(server, settings),
+        feedback=FeedbackStore(database),
+        people=open_people(database, server),
+    )
     site.tidy()
     return site
 

@@ -41,10 +41,17 @@ jobs = sa.Table(
     sa.Index("ix_jobs_owner_created", "owner", "created", "job_id"),
     sa.Index("ix_jobs_status_created", "status", "created"),
 )
+
+
+def _job(**options: Any) -> sa.Column[str]:
+    key = sa.ForeignKey("jobs.job_id", ondelete="CASCADE")
+    return sa.Column("job_id", ID, key, nullable=False, **options)
+
+
 job_events = sa.Table(
     "job_events",
     metadata,
-    sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
+    _job(primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),  # counts from 1 within each job
     sa.Column("kind", sa.String(20), nullable=False),
     sa.Column("data", sa.JSON, nullable=False),
@@ -53,7 +60,7 @@ job_events = sa.Table(
 job_files = sa.Table(  # the article, the sources that were read, and the view of the result
     "job_files",
     metadata,
-    sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
+    _job(primary_key=True),
     sa.Column("name", sa.String(40), primary_key=True),  # "article", or a document's id
     sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, gzipped
 )
@@ -155,13 +162,7 @@ share_links = sa.Table(
     "share_links",
     metadata,
     sa.Column("link_id", ID, primary_key=True),
-    sa.Column(
-        "job_id",
-        ID,
-        sa.ForeignKey("jobs.job_id", ondelete="CASCADE"),
-        nullable=False,
-        index=True,
-    ),
+    _job(index=True),
     sa.Column("token_hash", HASH, nullable=False, unique=True),
     sa.Column("created", sa.Double, nullable=False),
     sa.Column("expires", sa.Double, nullable=False),
@@ -179,20 +180,6 @@ def hash_secret(secret: str) -> str:
 
 def now() -> float:
     return time.time()
-
-
-def newest_first(
-    wanted: sa.Select[Any],
-    created: sa.Column[float],
-    key: sa.Column[str],
-    before: tuple[float, str] | None,
-) -> sa.Select[Any]:
-    """Order rows newest first; start after the row with the time and id in `before`."""
-    wanted = wanted.order_by(created.desc(), key.desc())
-    if before:
-        at, seen = before
-        wanted = wanted.where(sa.or_(created < at, sa.and_(created == at, key < seen)))
-    return wanted
 
 
 def whole(text: str) -> str:

@@ -32,14 +32,15 @@ from pincite.types import (
 from pincite.verbs.verify import article_files, wording
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report
+from pincite.web.sources import FetchStep
 from pincite.wiki.article import read_flat
 from pincite.wiki.flat import Block, BlockKind
 from pincite.wiki.uncited import is_read
-from pincite_server.job_output import SHOWN_CHARS, Done, Emit, report_fetching
+from pincite_server.jobs import Done, Emit
 from pincite_server.requests import EXAMPLES, SentFile, VerifyFilesRequest, VerifyRequest
-from pincite_server.unpacking import ZIP, unpack_files
-from pincite_server.uploads import Sources
+from pincite_server.uploads import ZIP, Sources, unpack_files
 
+SHOWN_CHARS = 140  # of a claim, in events
 SOURCE_CHARS = 20_000_000  # total, of the documents stored with a job
 
 
@@ -55,9 +56,8 @@ def verify(
 
     article = _article(body, settings, emit)
     upload = _unpack(body, folders)
-    sources = [EXAMPLES[body.example].folder / "sources"] if body.example else []
-    if upload:
-        sources = [upload.folder]
+    example = [EXAMPLES[body.example].folder / "sources"] if body.example else []
+    sources = [upload.folder] if upload else example
     documents: dict[str, Document] = {}  # the sources that were read, by id
 
     def keep(document: Document) -> None:
@@ -81,15 +81,23 @@ def verify(
             report = _without_folder(report, upload.folder, {file for file, *_ in sent["unused"]})
         foreign = _in_other_languages(report, documents)
         quoted = [*_quoted_documents(report, pipeline, documents), *foreign.values()]
-    view: dict[str, Any] = {
-        "blocks": blocks,
-        "precision": _precision(article, pipeline),
-        "unjudged": {url: document.doc_id for url, document in foreign.items()},
-    }
+    unjudged = {url: document.doc_id for url, document in foreign.items()}
+    precision = _precision(article, pipeline)
+    view: dict[str, Any] = {"blocks": blocks, "precision": precision, "unjudged": unjudged}
     if sent:
         view["sent"] = sent
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
     return Done(report.to_json(), not report.stopped, files | _within_limit(quoted))
+
+
+def report_fetching(emit: Emit) -> Callable[[FetchStep], None]:
+    """Report each page that is fetched, by its host."""
+
+    def step(now: FetchStep) -> None:
+        host = now.url.partition("://")[2].partition("/")[0]
+        emit("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
+
+    return step
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +125,11 @@ def _report_findings(article: Article, emit: Emit) -> Callable[[Finding], None]:
 
     def judged(finding: Finding) -> None:
         claim = finding.claim
-        emit(
-            "judged",
-            {
-                "claim_id": claim.claim_id,
-                "label": str(finding.label),
-                "text": cells.shortened(claim.text, SHOWN_CHARS),
-                "at": [(citation.span.start, citation.span.end) for citation in claim.citations],
-                "done": next(n_judged),
-                "total": len(article.claims),
-            },
-        )
+        found = {"claim_id": claim.claim_id, "label": str(finding.label)}
+        text = cells.shortened(claim.text, SHOWN_CHARS)
+        at = [(citation.span.start, citation.span.end) for citation in claim.citations]
+        counts = {"done": next(n_judged), "total": len(article.claims)}
+        emit("judged", {**found, "text": text, "at": at, **counts})
 
     return judged
 
@@ -233,10 +235,7 @@ _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 
 
 def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dict[str, Any]]:
-    """Split the article's text into blocks with the positions of its claims, as JSON values.
-
-    Sections count as in MediaWiki: 0 before the first heading.
-    """
+    """The article's text in blocks, with the positions of its claims; sections as in MediaWiki."""
     claims = sorted((claim.span, claim.claim_id) for claim in article.claims if claim.span)
     starts = [span.start for span, _ in claims]
     ends = list(accumulate((span.end for span, _ in claims), max))

@@ -6,11 +6,9 @@ cookie: the one from `browser_token` in local mode, an API key in server mode. B
 preflight first, which also asks whether a public page may access a private network.
 """
 
-import hmac
 import re
 import secrets
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 from starlette.datastructures import Headers
@@ -20,9 +18,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pincite_server.database import create_folder
-from pincite_server.identity import LOCAL_USER, OF_WIKI, Identify, Identity, Permission, wiki_of
+from pincite_server.identity import OF_WIKI
 from pincite_server.problems import Problem, response
-from pincite_server.routing import bearer
 
 _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
 # What a wiki page can request. Everything else is reserved for our own pages and for programs.
@@ -36,7 +33,6 @@ ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
 )
 TOKEN_BYTES = 18
 FILE = "browser-token"
-ITS_EDITOR = replace(LOCAL_USER, may=frozenset({Permission.READ, Permission.RUN}))
 
 
 class Wikis:
@@ -78,18 +74,6 @@ class Wikis:
 
 def _is_allowed(path: str, method: str) -> bool:
     return any(each.fullmatch(path) and method in methods for each, methods in ALLOWED)
-
-
-def with_token(identify: Identify, token: str) -> Identify:
-    """Require the token for requests from a wiki, and give them fewer permissions."""
-
-    def identified(request: Request) -> Identity | None:
-        if not wiki_of(request):
-            return identify(request)
-        sent = bearer(request) or ""
-        return ITS_EDITOR if hmac.compare_digest(sent.encode(), token.encode()) else None
-
-    return identified
 
 
 def browser_token(folder: Path) -> str:

@@ -6,22 +6,25 @@ result.
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pincite import codec
 from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, InputError, MissingExtra
+from pincite.protocols import Progress
+from pincite.report import cells
 from pincite.settings import Settings
 from pincite.types import StatementType
 from pincite.verbs.check import readings
 from pincite.verbs.check.report import Interpretation
 from pincite.verbs.check.spoken import Occasion
 from pincite_server import verifying
-from pincite_server.job_output import Done, Emit, report_fetching, report_item
+from pincite_server.jobs import Done, Emit
 from pincite_server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest
 from pincite_server.tables import Kind
 from pincite_server.uploads import Sources
+from pincite_server.verifying import SHOWN_CHARS, report_fetching
 
 LOG = logging.getLogger("pincite.server.work")
 
@@ -72,7 +75,7 @@ def _check(
         if body.only_readings:
             return Done(codec.to_json(interpretation(body.statement[0])), complete=True)
         report = run.check(
-            body.statement, report_item(body.statement, emit), interpretation, [occasion]
+            body.statement, _report_item(body.statement, emit), interpretation, [occasion]
         )
     try:
         if not body.unlogged:
@@ -80,6 +83,17 @@ def _check(
     except (ConfigError, MissingExtra) as error:  # the user gets the result anyway
         LOG.warning("not logged: %s", error)
     return Done(report.to_json(), report.complete)
+
+
+def _report_item(texts: Sequence[str], emit: Emit) -> Progress:
+    """Report which of several statements or questions is being worked on."""
+
+    def progress(_step: str, n_done: int, total: int | None) -> None:
+        if len(texts) > 1:
+            text = cells.shortened(texts[n_done], SHOWN_CHARS)
+            emit("item", {"done": n_done, "total": total, "number": n_done + 1, "text": text})
+
+    return progress
 
 
 def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
@@ -104,7 +118,7 @@ def _ask(body: AskRequest, corpus: Mapping[str, Address], settings: Settings, em
     with build.asking(settings, corpus) as run:
         report = run.ask(
             body.question,
-            report_item(body.question, emit),
+            _report_item(body.question, emit),
             on_sentence=lambda checked: emit("sentence", codec.values_of(checked, 4)),
             on_draft=lambda n_verified, waiting: emit(
                 "draft", {"after": n_verified, "texts": [*waiting]}

@@ -22,11 +22,11 @@ from typing import Any
 
 from pincite_server.database import DatabaseError
 from pincite_server.identity import DAY
-from pincite_server.job_process import DONE
 from pincite_server.jobs import Job, JobStore, Status
 from pincite_server.settings import ServerSettings
 from pincite_server.tables import new_id, now
 
+DONE = b"done\n"  # what a process writes to stdout when a job has ended
 IDLE_SECONDS = 0.5  # between polls of an empty queue
 WATCH_SECONDS = 1.0
 GRACE_SECONDS = 10.0  # between interrupting a job and killing its process
@@ -86,10 +86,9 @@ class Worker:
                 continue
             try:
                 # A process rarely releases memory, which must not count against the next job.
-                if process and process.megabytes > self._settings.job_megabytes / 2:
-                    process.kill()
-                if process and not process.alive:
-                    process.kill()  # closes its pipes
+                most = self._settings.job_megabytes / 2
+                if process and (process.megabytes > most or not process.alive):
+                    process.kill()  # also closes its pipes
                     process = None
                 process = process or _Process(name, self._settings, self._config)
                 self._watch(job, process, name)
@@ -165,11 +164,8 @@ class _Process:
 
     def __init__(self, name: str, settings: ServerSettings, config: Path | None) -> None:
         # It reads the settings file itself, but does not get this process's command-line options.
-        options = {
-            "DATA": str(settings.folder),
-            "DATABASE": settings.database_url,
-            "JOBS_AT_ONCE": str(settings.jobs_at_once),
-        }
+        options = {"DATA": str(settings.folder), "DATABASE": settings.database_url}
+        options["JOBS_AT_ONCE"] = str(settings.jobs_at_once)
         command = [sys.executable, "-m", "pincite_server.job_process", name]
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [*command, str(config)] if config else command,

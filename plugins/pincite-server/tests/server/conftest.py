@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, sync_playwright
-from server.applications import app_of
 from server.browser.watched import CHROMIUM, FLAGS
+from server.people_of_tests import app_of
 from server.postgres import Postgres, running
 from server.processes import Started
 
@@ -145,9 +145,17 @@ def make_site(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Site]]:
 
 
 @pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    """One on SQLite, in local mode."""
-    return make_site()
+def settings(tiny_encoder: Path) -> Settings:
+    """Of the pipelines, with a small encoder for corpora."""
+    return Settings.of(encoder=str(tiny_encoder))
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, make_site: Callable[..., Site]) -> Site:
+    """A server on SQLite with the settings in `SITE` of the module; else in local mode."""
+    given = {**getattr(request.module, "SITE", {})}
+    pipelines = request.getfixturevalue("settings") if given.pop("encoder", False) else None
+    return make_site(pipelines, **given)
 
 
 @pytest.fixture
@@ -160,3 +168,9 @@ def client(site: Site) -> Iterator[TestClient]:
 def client_of(site: Site) -> TestClient:
     """A client of any site."""
     return TestClient(app_of(site), base_url="http://127.0.0.1", raise_server_exceptions=False)
+
+
+@pytest.fixture
+def corpus_id(client: TestClient) -> str:
+    """A new corpus, without documents."""
+    return str(client.post("/api/v1/corpora", json={"name": "Bridges"}).json()["corpus_id"])

@@ -1,18 +1,49 @@
-"""Accounts for tests, and clients that are logged in as them."""
+"""Applications and accounts for tests, and clients that are logged in as them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from server.applications import app_of
+from starlette.routing import BaseRoute
 
 from pincite_server.accounts import Account
+from pincite_server.app import create_app
 from pincite_server.identity import Role, csrf_of
 from pincite_server.site import Site
 
+MakeSite = Callable[..., Site]  # the fixture `make_site`
 PASSWORD = "correct horse battery"
 ORIGIN = "https://pincite.example.org"
 SERVER = {"mode": "server", "address": ORIGIN, "login_tries": 1000}
+
+
+_routes: list[BaseRoute] = []
+
+
+def app_of(site: Site) -> FastAPI:
+    """The application over a site.
+
+    FastAPI prepares each route at its first request, which costs half a second for all of ours, and
+    most tests make an application for a request or two. Routes know nothing of a site: that is
+    `app.state`'s. So all applications of a process get those of its first one.
+    """
+    app = create_app(site)
+    if not _routes:
+        _routes.extend(app.router.routes)
+    app.router.routes[:] = _routes
+    return app
+
+
+def problem(answer: Any, status: int, code: str) -> dict[str, Any]:
+    """The body of an error, as RFC 9457 and our documentation say."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = answer.json()
+    assert (body["status"], body["code"]) == (status, code)
+    assert body["request_id"] == answer.headers["x-request-id"]
+    return body
 
 
 def client_at(site: Site, app: object | None = None) -> TestClient:

@@ -1,40 +1,36 @@
-"""Accounts, share links, and the deletion of an account, on both databases."""
+"""Accounts, their pages and commands, share links, and deletion, on both databases."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import ask_samples
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
+from fastapi.testclient import TestClient
 from server.corpora_of_tests import finished
-from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, browser, log_in, somebody
 
+from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite_server import tables
-from pincite_server.accounts import (
-    MAX_KEY,
-    OWNERS,
-    AccountExists,
-    LastAdmin,
-    forget,
-    name_key,
-    valid_name,
-)
+from pincite_server.accounts import MAX_KEY, OWNERS, forget, name_key, valid_name
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
 from pincite_server.identity import Role
 from pincite_server.jobs import JobStore, Status
+from pincite_server.problems import Problem
 from pincite_server.settings import ServerSettings
 from pincite_server.share_links import ShareLinks
 from pincite_server.site import Site, open_people
 from pincite_server.tables import metadata
 
-MakeSite = Callable[..., Site]
 UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
 UNREADABLE += ["\ud800", "\x1b[31mred", "\u2028", "\ufeff", "\ufdfa" * 40, "\u00a0a"]
 READABLE = ["Ada", "Zoë", "李四", "أحمد", "'; DROP TABLE accounts; --", "<img src=x>", "%s{0}"]
 READABLE += ["\ufdfa"]
+HOSTILE = "<img src=x onerror=alert(1)>"
+PAGE = {"Accept": "text/html"}
 
 
 @pytest.fixture
@@ -72,8 +68,9 @@ def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
 @pytest.mark.parametrize("twin", ["ADA", "ada", "\uff21da", "\U0001d400da"])
 def test_names_that_look_the_same_are_one(site: Site, twin: str) -> None:
     site.people.accounts.add("Ada", Role.READER)
-    with pytest.raises(AccountExists):
+    with pytest.raises(Problem) as refused:
         site.people.accounts.add(twin, Role.READER)
+    assert refused.value.code == "name_taken"
 
 
 # ── Accounts, as admins look after them ──────────────────────────────────────────────────────────
@@ -135,8 +132,9 @@ def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, str
     assert gone.status_code == 409
     other = site.people.accounts.add("another", Role.ADMIN)
     site.people.accounts.change(other.account_id, disabled=True)  # a disabled one does not count
-    with pytest.raises(LastAdmin):
+    with pytest.raises(Problem) as refused:
         site.people.accounts.change(account_id, role=Role.READER)
+    assert refused.value.code == "last_admin"
     site.people.accounts.change(other.account_id, disabled=False)
     assert site.people.accounts.change(account_id, role=Role.READER)
 
@@ -232,7 +230,6 @@ def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     with site.database.reading() as db:
         assert token not in str(db.execute(sa.select(tables.share_links)).all())
     revoke, form = f"{here}/{link.link_id}/revoke", {"nothing": "1"}
-    assert grace.client.post(revoke, data=form).status_code == 404
     for disabled, status in ((True, 404), (False, 200)):
         site.people.accounts.change(owner, disabled=disabled)
         assert visitor.get(f"/s/{token}").status_code == status
@@ -339,3 +336,130 @@ def test_no_table_keeps_the_rows_of_a_deleted_account() -> None:
     ]
 
     assert {*whose} - {*deleted} == {*OWNERS, tables.corpora.c.owner}
+
+
+# ── Pages and commands ───────────────────────────────────────────────────────────────────────────
+
+
+def token_of(client: TestClient, page: str) -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', client.get(page).text)
+    assert found, page
+    return found[1]
+
+
+def test_login_redirects_back(site: Site) -> None:
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client = browser(site)
+    sent = client.get("/history?kind=check", headers=PAGE)
+    assert (sent.status_code, sent.headers["location"]) == (
+        303,
+        "/login?next=%2Fhistory%3Fkind%3Dcheck",
+    )
+    shown = client.get(sent.headers["location"])
+    assert 'value="/history?kind=check"' in shown.text
+    wrong = {"name": "Ada", "password": "wrong password", "next": "/history"}
+    again = client.post("/login", data=wrong, headers=PAGE)
+    assert again.status_code == 401
+    assert 'role="alert"' in again.text
+    assert 'value="Ada"' in again.text
+    assert "wrong password" not in again.text
+    right = client.post("/login", data=wrong | {"password": PASSWORD})
+    assert (right.status_code, right.headers["location"]) == (303, "/history")
+    assert client.get("/login").headers["location"] == "/"
+    assert client.get("/api/v1/jobs").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "then", ["//evil.example", "https://evil.example", "/\\evil", "javascript:x"]
+)
+def test_login_does_not_redirect_to_other_sites(site: Site, then: str) -> None:
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    body = {"name": "Ada", "password": PASSWORD, "next": then}
+    assert browser(site).post("/login", data=body).headers["location"] == "/"
+
+
+LINK = re.compile(r"https://pincite\.example\.org(/password/([\w-]{43}))")
+
+
+def test_an_invited_user_sets_a_password_and_is_logged_in(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "pincite")
+    admin = somebody(site, Role.ADMIN).client
+    token = token_of(admin, "/admin/accounts")
+    made = admin.post("/admin/accounts", data={"csrf": token, "name": HOSTILE, "password": ""})
+    assert made.status_code == 200
+    assert HOSTILE not in made.text
+    found = LINK.search(made.text)
+    assert found
+    assert found[2] not in admin.get("/admin/accounts").text
+    invited = browser(site)
+    for _ in range(2):  # opening it uses nothing up
+        shown = invited.get(found[1], headers=PAGE)
+        assert shown.status_code == 200
+        assert HOSTILE not in shown.text
+    short = invited.post("/password", data={"token": found[2], "new": "short"}, headers=PAGE)
+    assert (short.status_code, 'role="alert"' in short.text) == (422, True)
+    done = invited.post("/password", data={"token": found[2], "new": PASSWORD})
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    me = invited.get("/api/v1/me").json()
+    assert (me["name"], me["role"]) == (HOSTILE, "editor")
+    assert browser(site).get(found[1]).status_code == 404
+    actions = [record.action for record in caplog.records if hasattr(record, "action")]
+    assert actions == ["log_in", "create_account", "set_password_by_link"]
+    assert found[2] not in caplog.text
+
+
+def test_an_admin_resets_a_password_by_link_even_while_logged_in(site: Site) -> None:
+    admin, ada = somebody(site, Role.ADMIN).client, somebody(site, Role.EDITOR, "Ada")
+    here = f"/admin/accounts/{ada.account.account_id}/link"
+    found = LINK.search(admin.post(here, data={}).text)
+    assert found
+    del admin.headers["X-CSRF-Token"]  # the form has it
+    form = {"csrf": token_of(admin, found[1]), "token": found[2], "new": "a new password"}
+    assert admin.post("/password", data=form, headers=PAGE).status_code == 303
+    assert admin.get("/api/v1/me").json()["name"] == "Ada"
+    assert ada.client.post(here, data={}).status_code == 401
+
+
+def test_invalid_password_links_all_look_alike_and_are_limited(make_site: MakeSite) -> None:
+    site = make_site(**SERVER | {"login_tries": 3})
+    account = site.people.accounts.add("Ada", Role.EDITOR)
+    used, valid = (site.people.accounts.new_link(account) for _ in range(2))
+    client = browser(site)
+    for _ in range(5):
+        assert client.get(f"/password/{valid[0]}").status_code == 200
+    replies = [client.get(f"/password/{token}") for token in (used[0], "x" * 43, "%ff")]
+    assert {(each.status_code, each.json()["detail"]) for each in replies} == {
+        (404, replies[0].json()["detail"])
+    }
+    assert client.get(f"/password/{valid[0]}").status_code == 429
+    sent = client.post("/password", data={"token": valid[0], "new": PASSWORD})
+    assert sent.status_code == 429
+
+
+def test_command_line_manages_accounts(tmp_path: Path) -> None:
+    def ran(*words: str, given: str = "") -> tuple[int, str]:
+        done = CliRunner().invoke(
+            cli, ["server", "user", *words, "--data", str(tmp_path)], input=given
+        )
+        return done.exit_code if not done.exception else -1, done.output
+
+    assert ran("add", "Ada", "--role", "admin", given=f"{PASSWORD}\n")[0] == 0
+    assert ran("add", "Grace", given=f"{PASSWORD}\n")[0] == 0
+    assert ran("add", "ADA", given=f"{PASSWORD}\n")[0] == -1
+    assert ran("add", "Eve", given="short\n")[0] == -1
+    assert ran("set", "grace", "--password", given="another password\n")[0] == 0
+    assert ran("set", "Grace", "--role", "editor")[0] == 0
+    assert ran("set", "Ada", "--disable")[0] == -1  # the only admin
+    assert ran("set", "Grace", "--disable")[0] == 0
+    assert ran("set", "nobody", "--disable")[0] == -1
+    links = [ran("add", "Eve", "--invite")[1], ran("link", "Eve")[1]]
+    tokens = {re.search(r"/password/([\w-]{43})\n", text)[1] for text in links}  # type: ignore[index]
+    assert len(tokens) == 2
+    assert ran("link", "nobody")[0] == -1
+    listed = ran("list")[1]
+    assert re.search(r"Ada\tadmin\tnever\tenabled\t[\w-]{22}\n", listed)
+    assert "Grace\teditor\tnever\tdisabled\t" in listed
+    assert ran("set", "Grace", "--enable")[0] == 0
+    assert "disabled" not in ran("list")[1]

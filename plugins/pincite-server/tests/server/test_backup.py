@@ -12,7 +12,7 @@ from typing import Literal
 
 import pytest
 import sqlalchemy as sa
-from server.own_copies import copy_of
+from server.corpora_of_tests import copy_of
 
 from pincite.durable import WriterLock
 from pincite.errors import ConfigError

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import as_somebody, finished
-from support.rows import each_row
+from support.rows import each_row, rows, text_of
 
 from pincite.documents.jsonl import read_labelled
 from pincite_server.identity import Role
@@ -17,33 +17,7 @@ F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
 
 
-QUOTE = "The bridge opened in 1911."
-EVIDENCE = {"passage": PASSAGE, "url": "https://e.example/a", "quote": QUOTE}
-HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
-CLAIM = {
-    "claim_id": "c0ffee",
-    "claim": "The bridge opened in 1913.",
-    "citations": [{"citation_id": "r1", "label": "supported", "evidence": EVIDENCE}],
-    "suggestions": [],
-}
-READING = {
-    "reading_id": "r1",
-    "text": "The bridge is of 1911.",
-    "kind": "descriptive",
-    "outcome": "strong_confirmation",
-    "evidence": [{"side": "for", **EVIDENCE}],
-}
-SENTENCE = {
-    "text": "It opened in 1911.",
-    "standing": "supported",
-    "verdicts": [{"number": 3, "support": "supports", "evidence": EVIDENCE}],
-}
-ANSWER = {"question": "When did it open?", "abstained": None, "sentences": [SENTENCE]}
-RESULTS: dict[Kind, dict[str, Any]] = {
-    "verify": HEAD | {"findings": [CLAIM]},
-    "check": HEAD | {"checks": [{"readings": [READING]}]},
-    "ask": HEAD | {"answers": [ANSWER]},
-}
+RESULTS: dict[Kind, dict[str, Any]] = json.loads(text_of("server/feedback_api/results.json"))
 
 
 def ended(site: Site, kind: Kind, owner: str = "local") -> str:
@@ -67,7 +41,7 @@ def test_confirmed_item_becomes_a_training_row(
     answer = say(client, ended(site, kind), item)
     assert answer.status_code == 204, answer.text
     (said,) = exported(client, "opinions")
-    assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
+    assert (said["statement"], said["versions"]) == (statement, RESULTS[kind]["versions"])
     (row,) = exported(client)
     assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, "support")
     file = tmp_path / "rows.jsonl"
@@ -79,17 +53,11 @@ def test_invalid_feedback_is_refused(client: TestClient, site: Site) -> None:
     job_id = ended(site, "verify")
     readings = finished(site, "check", '{"readings": []}')
     unfinished = site.jobs.submit("local", "ask", "A question", {}).job_id
-    for body, status, code in (
-        ({"item": "nothing"}, 422, "unknown_item"),
-        ({"item": "c0ffee/r1", "label": "confirmed"}, 422, "invalid_setting"),
-        ({"item": "", "label": "support"}, 422, "invalid_setting"),
-        ({"verdict": "perhaps"}, 422, "invalid_request"),
-        ({"quote": "a\0b"}, 422, "invalid_request"),
-        ({"owner": "me"}, 422, "invalid_request"),
+    unready = [
         ({"job_id": unfinished}, 409, "no_result"),
-        ({"job_id": "x" * 22}, 404, "not_found"),
         ({"job_id": readings}, 422, "unknown_item"),
-    ):
+    ]
+    for body, status, code in [*rows("server/feedback_api/invalid_feedback_is_refused"), *unready]:
         answer = say(client, **{"job_id": job_id} | body)
         assert (answer.status_code, answer.json()["code"]) == (status, code), body
     assert exported(client, "opinions") == []
@@ -109,8 +77,6 @@ def test_exports_show_own_feedback_only(client: TestClient, site: Site) -> None:
     assert client.get(f"{F}/export", params=everybody).status_code == 403
     as_somebody(client, "root", Role.ADMIN)
     assert len(client.get(f"{F}/export", params=everybody).text.splitlines()) == 3
-    as_somebody(client, "cleo", Role.READER)
-    assert say(client, mine[0]).status_code == 403
 
 
 def test_feedback_outlives_its_job(client: TestClient, site: Site) -> None:

@@ -13,6 +13,7 @@ from server.people_of_tests import (
     ORIGIN,
     PASSWORD,
     SERVER,
+    MakeSite,
     browser,
     log_in,
     program,
@@ -28,17 +29,13 @@ from pincite_server.tables import accounts, api_keys, sessions
 
 COOKIE = "__Host-pincite-session"
 EXAMPLE = {"example": "article"}
+Clock = Callable[[float], None]
 KEY = re.compile(r"pincite_[\w-]{43}")
-MakeSite = Callable[..., Site]
+SITE = SERVER
 
 
 @pytest.fixture
-def site(make_site: MakeSite) -> Site:
-    return make_site(**SERVER)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Lets time pass, as the stores see it."""
     passed = 0.0
 
@@ -130,9 +127,7 @@ def test_logging_out_ends_the_session_on_the_server_too(site: Site) -> None:
     assert ada.client.get("/api/v1/me").status_code == 401
 
 
-def test_sessions_end_when_unused_and_at_last_anyway(
-    make_site: MakeSite, clock: Callable[[float], None]
-) -> None:
+def test_sessions_end_when_unused_and_at_last_anyway(make_site: MakeSite, clock: Clock) -> None:
     site = make_site(**SERVER, session_hours=1, session_days=1)
     ada = somebody(site, Role.READER)
     clock(50 * 60)
@@ -257,7 +252,7 @@ def test_a_key_loses_the_permissions_that_its_owner_loses(site: Site) -> None:
     assert script.get("/api/v1/jobs").status_code == 200
 
 
-def test_keys_expire_and_can_be_revoked(site: Site, clock: Callable[[float], None]) -> None:
+def test_keys_expire_and_can_be_revoked(site: Site, clock: Clock) -> None:
     ada = somebody(site, Role.EDITOR)
     first, second = (program(site, ada.account, [Permission.READ]) for _ in range(2))
     one, other = site.people.keys.of(ada.account.account_id)

@@ -9,7 +9,8 @@ import pytest
 
 from pincite_server import jobs as module
 from pincite_server.database import Database
-from pincite_server.jobs import MAX_ATTEMPTS, Job, JobStore, Status, TooManyOfYours
+from pincite_server.jobs import MAX_ATTEMPTS, Job, JobStore, Status
+from pincite_server.problems import Problem
 from pincite_server.tables import now
 
 REQUEST = {"example": "article"}
@@ -247,11 +248,12 @@ def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) ->
     store = JobStore(database, queue=100, each=2)
     first = submit(store, "a")
     submit(store, "a")
-    with pytest.raises(TooManyOfYours):
+    with pytest.raises(Problem) as refused:
         submit(store, "a")
+    assert refused.value.code == "too_many_of_yours"
     submit(store, "b")
     assert store.take("w").job_id == first  # type: ignore[union-attr]
-    with pytest.raises(TooManyOfYours):  # one that runs counts
+    with pytest.raises(Problem):  # one that runs counts
         submit(store, "a")
     store.finish(first, "w", Status.DONE, result="{}")
     submit(store, "a")
@@ -263,7 +265,7 @@ def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> 
     def one(_number: int) -> bool:
         try:
             return bool(submit(store, "a"))
-        except TooManyOfYours:
+        except Problem:
             return False
 
     assert sum(at_once(one, 12)) == 3

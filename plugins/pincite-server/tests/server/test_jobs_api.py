@@ -3,12 +3,14 @@
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
+from server.people_of_tests import MakeSite, problem
+from support.rows import each_row, rows
 
 from pincite_server.jobs import Status
 from pincite_server.routes import jobs as api_jobs
@@ -22,16 +24,6 @@ def post(client: TestClient, **headers: str) -> dict[str, Any]:
     answer = client.post(URL, json=BODY, headers=headers)
     assert answer.status_code == 202, answer.text
     return dict(answer.json())
-
-
-def problem(answer: Any, status: int, code: str) -> dict[str, Any]:
-    """The body of an error, as RFC 9457 and our documentation say."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"] == "application/problem+json"
-    body: dict[str, Any] = answer.json()
-    assert (body["status"], body["code"]) == (status, code)
-    assert body["request_id"] == answer.headers["x-request-id"]
-    return body
 
 
 def finish(site: Site, result: str = "{}") -> None:
@@ -55,7 +47,7 @@ def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) ->
     problem(client.get(f"{job['links']['self']}/files/none"), 404, "not_found")
 
 
-def test_full_queue_sends_retry_after(make_site: Callable[..., Site]) -> None:
+def test_full_queue_sends_retry_after(make_site: MakeSite) -> None:
     site = make_site(queue=1)
     with client_of(site) as client:
         post(client)
@@ -114,16 +106,7 @@ def test_event_stream_sends_heartbeats_and_can_be_resumed(
 
 
 def test_invalid_requests_are_refused(client: TestClient, site: Site) -> None:
-    bodies: list[object] = [
-        {},
-        {"example": "article", "text": "x"},
-        {"example": "another"},
-        {"text": "x\0"},
-        {"text": "x", "settings": {"verifier": "/etc"}},
-        {"text": "x", "settings": {"threshold": 2}},
-        [],
-    ]
-    for body in bodies:
+    for (body,) in rows("server/jobs_api/invalid_bodies"):
         found = problem(client.post(URL, json=body), 422, "invalid_request")
         assert found["errors"]
     half = client.post(
@@ -136,7 +119,7 @@ def test_invalid_requests_are_refused(client: TestClient, site: Site) -> None:
     assert site.jobs.counts()[Status.QUEUED] == 0
 
 
-def test_body_limit_holds_with_and_without_length(make_site: Callable[..., Site]) -> None:
+def test_body_limit_holds_with_and_without_length(make_site: MakeSite) -> None:
     def pieces() -> Iterator[bytes]:
         yield b'{"text": "'
         for _ in range(40):
@@ -159,16 +142,7 @@ def test_wrong_methods_and_paths_are_problems(client: TestClient) -> None:
     assert answer.headers["allow"] == "GET"
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "where", "words"),
-    [
-        ("verify", {"text": "x", "settings": {"depht": 5}}, "body.settings.depht", "'depth'"),
-        ("verify", {"txet": "x"}, "body.txet", "'text'"),
-        ("ask", {"question": ["q"] * 51, "corpus": "c"}, "body.question", "50"),
-        ("ask", {"question": [], "corpus": "c"}, "body.question", "1"),
-        ("check", ["a"], "body", "object"),
-    ],
-)
+@each_row("server/jobs_api/invalid_field_is_explained_to_a_client")
 def test_an_invalid_field_is_explained_to_a_client(
     client: TestClient, path: str, body: object, where: str, words: str
 ) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,11 +27,7 @@ from pincite_server.site import Site, opened
 ADDRESS = "tank://tank.example:7/kb"
 REFUSED = f"{ADDRESS}: tank.example at port 7 hung up"
 URL = "https://e.example/bridge"
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
-    return make_site(Settings.of(encoder=str(tiny_encoder)))
+SITE = {"encoder": True}
 
 
 @pytest.fixture
@@ -208,7 +203,7 @@ def test_readers_of_other_engines_never_hold_all_threads(
     (entry,) = link(site.corpora, LOCAL, [ADDRESS])
     with contextlib.ExitStack() as stack:
         for _ in range(corpora.MAX_REMOTE_READERS):
-            stack.enter_context(site.library.pool.reading(entry.address))
+            stack.enter_context(site.pool.reading(entry.address))
         assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 200
 

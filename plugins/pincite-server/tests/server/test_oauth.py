@@ -1,16 +1,36 @@
-"""Login through a provider, against a strict one on loopback."""
+"""Login through a provider, against a strict one on loopback.
 
+It holds clients to OAuth 2 with PKCE (RFC 6749, 7636). People "log in" there by `allow`, which a
+test calls in their place. It refuses, as a real one does: another client, another redirect address,
+a code twice, a wrong verifier.
+"""
+
+import base64
+import contextlib
+import hashlib
+import json
+import secrets
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
-from server import provider as providers
-from server.people_of_tests import PASSWORD, SERVER, browser, program, somebody, token_of_session
-from server.provider import CLIENT, SECRET, Provider
+from server.people_of_tests import (
+    PASSWORD,
+    SERVER,
+    MakeSite,
+    browser,
+    program,
+    somebody,
+    token_of_session,
+)
 from support.rows import each_row
 
 from pincite.errors import ConfigError
@@ -21,6 +41,7 @@ from pincite_server.routing import cookie_name
 from pincite_server.settings import ServerSettings
 from pincite_server.site import Site
 
+CLIENT, SECRET = "pincite-test", "the client's secret"
 HERE = "/login/wiki"
 WAY_BACK = {
     "Sec-Fetch-Site": "cross-site",
@@ -29,14 +50,129 @@ WAY_BACK = {
 }
 
 
+class Provider:
+    """What the server knows."""
+
+    def __init__(self) -> None:
+        self.profile: dict[str, Any] = {"sub": 17, "username": "Ada W."}
+        self.codes: dict[str, dict[str, str]] = {}
+        self.tokens: set[str] = set()
+        self.seen: list[tuple[str, dict[str, str]]] = []
+        self.broken = ""  # how the token endpoint misbehaves
+        self.lifetime = 3600  # seconds that tokens claim to live
+        self.pause = 0.0  # seconds between the bytes of a reply
+        self.padding = 0  # spaces after a reply
+        self.odd_path = ""  # the only path that is slow or padded
+        self.base = ""
+        self.issuer: dict[str, Any] = {}  # differences of its OpenID configuration
+
+    def allow(self, url: str) -> str:
+        """Somebody is sent to `url`, logs in and allows it: where they are sent back to."""
+        assert url.startswith(f"{self.base}/rest.php/oauth2/authorize?"), url
+        asked = {key: value[0] for key, value in parse_qs(urlsplit(url).query).items()}
+        assert asked["response_type"] == "code"
+        assert asked["client_id"] == CLIENT
+        assert asked["code_challenge_method"] == "S256"
+        code = secrets.token_urlsafe(16)
+        self.codes[code] = asked
+        back = urlencode({"code": code, "state": asked["state"]})
+        return f"{asked['redirect_uri']}?{back}"
+
+    def configuration(self) -> dict[str, Any]:
+        """What OpenID Connect Discovery states."""
+        base = f"{self.base}/rest.php/oauth2"
+        return {
+            "issuer": self.base,
+            "authorization_endpoint": f"{base}/authorize",
+            "token_endpoint": f"{base}/access_token",
+            "userinfo_endpoint": f"{base}/resource/profile",
+        } | self.issuer
+
+    def exchange(self, given: dict[str, str]) -> tuple[int, object]:
+        """The token endpoint."""
+        asked = self.codes.pop(given.get("code", ""), None)
+        digest = hashlib.sha256(given.get("code_verifier", "").encode()).digest()
+        proof = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        if (given.get("client_id"), given.get("client_secret")) != (CLIENT, SECRET):
+            return 401, {"error": "invalid_client"}
+        if (
+            asked is None
+            or proof != asked["code_challenge"]
+            or given.get("redirect_uri") != asked["redirect_uri"]
+            or given.get("grant_type") != "authorization_code"
+        ):
+            return 400, {"error": "invalid_grant"}
+        token = secrets.token_urlsafe(16)
+        self.tokens.add(token)
+        return 200, {"access_token": token, "token_type": "Bearer", "expires_in": self.lifetime}
+
+
+@contextmanager
+def running() -> Iterator[Provider]:
+    """A provider that listens until the end of the block."""
+    provider = Provider()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            given = {key: value[0] for key, value in parse_qs(body).items()}
+            kind, _, proof = self.headers.get("Authorization", "").partition(" ")
+            if kind == "Basic":
+                user, _, password = base64.b64decode(proof).decode().partition(":")
+                given |= {"client_id": user, "client_secret": password}
+            provider.seen.append((self.path, dict(self.headers)))
+            assert self.path == "/rest.php/oauth2/access_token"
+            if provider.broken:
+                self._answer(200, provider.broken.encode())
+            else:
+                status, reply = provider.exchange(given)
+                self._answer(status, json.dumps(reply).encode())
+
+        def do_GET(self) -> None:
+            provider.seen.append((self.path, dict(self.headers)))
+            if self.path == "/.well-known/openid-configuration":
+                self._answer(200, json.dumps(provider.configuration()).encode())
+                return
+            token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            known = token in provider.tokens and self.path == "/rest.php/oauth2/resource/profile"
+            self._answer(200 if known else 401, json.dumps(provider.profile).encode())
+
+        def _answer(self, status: int, body: bytes) -> None:
+            is_odd = self.path == provider.odd_path
+            body += b" " * provider.padding * is_odd
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with contextlib.suppress(OSError):  # the client has hung up
+                size = 1 if is_odd and provider.pause else len(body)
+                for start in range(0, len(body), size):
+                    self.wfile.write(body[start : start + size])
+                    time.sleep(provider.pause)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    provider.base = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @pytest.fixture
 def provider() -> Iterator[Provider]:
-    with providers.running() as found:
+    with running() as found:
         yield found
 
 
 @pytest.fixture
-def make(make_site: Callable[..., Site], provider: Provider, tmp_path: Path) -> Callable[..., Site]:
+def make(make_site: MakeSite, provider: Provider, tmp_path: Path) -> MakeSite:
     def made(role: str = "", client_secret: str = SECRET, place: str = "") -> Site:
         place = place or f'kind = "mediawiki"\ntitle = "The <b>wiki"\nwiki = "{provider.base}"'
         path = tmp_path / "providers.toml"
@@ -61,7 +197,7 @@ def back(client: TestClient, url: str) -> int:
 
 
 def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
-    make: Callable[..., Site], provider: Provider
+    make: MakeSite, provider: Provider
 ) -> None:
     site = make("editor")
     client = browser(site)
@@ -82,9 +218,7 @@ def test_a_new_user_gets_an_account_if_the_provider_has_a_role(
     assert agents == {oauth.AGENT}
 
 
-def test_an_equal_name_does_not_open_an_account(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_an_equal_name_does_not_open_an_account(make: MakeSite, provider: Provider) -> None:
     site = make("reader")
     admin = site.people.accounts.add("ada w.", Role.ADMIN, PASSWORD)
     client = browser(site)
@@ -98,7 +232,7 @@ def test_an_equal_name_does_not_open_an_account(
     "name", ["\u202eevil", "", "  ", "a\nb", "x" * 500, "<script>", "\ufdfa" * 60]
 )
 def test_names_of_the_provider_that_will_not_do_become_others(
-    make: Callable[..., Site], provider: Provider, name: str
+    make: MakeSite, provider: Provider, name: str
 ) -> None:
     site = make("reader")
     provider.profile["username"] = name
@@ -109,7 +243,7 @@ def test_names_of_the_provider_that_will_not_do_become_others(
     assert 1 <= len(called) <= 60
 
 
-def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_logged_in_user_links_a_login(make: MakeSite, provider: Provider) -> None:
     site = make()
     ada = somebody(site, Role.EDITOR)
     url = away(ada.client, "?link=true&next=/account")
@@ -124,7 +258,7 @@ def test_a_logged_in_user_links_a_login(make: Callable[..., Site], provider: Pro
 
 
 def test_a_forged_attempt_links_nothing_by_key_or_old_session(
-    make: Callable[..., Site], provider: Provider, monkeypatch: pytest.MonkeyPatch
+    make: MakeSite, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = make()
     ada = somebody(site, Role.EDITOR)
@@ -139,7 +273,7 @@ def test_a_forged_attempt_links_nothing_by_key_or_old_session(
     assert site.people.accounts.logins(ada.account.account_id) == []
 
 
-def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provider) -> None:
+def test_the_last_way_in_is_not_cut(make: MakeSite, provider: Provider) -> None:
     site = make("reader")
     client = browser(site)
     back(client, provider.allow(away(client)))
@@ -150,9 +284,7 @@ def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provide
     assert client.post("/account/password", data={"new": PASSWORD}).status_code == 303
 
 
-def test_a_login_that_another_browser_began_is_refused(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_a_login_that_another_browser_began_is_refused(make: MakeSite, provider: Provider) -> None:
     """Login CSRF: the attacker's own login, finished in somebody else's browser."""
     site = make("reader")
     attacker, victim = browser(site), browser(site)
@@ -163,7 +295,7 @@ def test_a_login_that_another_browser_began_is_refused(
 
 
 def test_a_login_comes_back_once_and_to_its_own_provider(
-    make: Callable[..., Site], provider: Provider
+    make: MakeSite, provider: Provider
 ) -> None:
     site = make("reader")
     client = browser(site)
@@ -173,7 +305,7 @@ def test_a_login_comes_back_once_and_to_its_own_provider(
     assert back(client, provider.allow(away(client)).replace("/wiki/", "/other/")) == 404
 
 
-def test_a_login_begins_here_and_ends_here(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_login_begins_here_and_ends_here(make: MakeSite, provider: Provider) -> None:
     client = browser(make("reader"))
     assert client.get(f"{HERE}?link=true").status_code == 401
     reply = client.get(HERE, headers=WAY_BACK)
@@ -185,35 +317,9 @@ def test_a_login_begins_here_and_ends_here(make: Callable[..., Site], provider: 
     assert client.get(url, headers=WAY_BACK).headers["location"] == "/"
 
 
-USER = {"sub": 17, "username": "Ada W."}
-
-
-@pytest.mark.parametrize(
-    ("role", "secret", "token_reply", "profile"),
-    [
-        ("", SECRET, "", USER),
-        ("reader", "another", "", USER),
-        *(
-            ("reader", SECRET, text, USER)
-            for text in ("<html>", "[]", "{}", '{"access_token": 5}', '{"error": "x"}', "null")
-        ),
-        *(
-            ("reader", SECRET, "", {"sub": sub, "username": "Ada W."})
-            for sub in ("", None, True, ["x"], "x" * 201, "\ud800", "a\0", 1e400)
-        ),
-        ("reader", SECRET, "", {}),
-        ("reader", SECRET, "", []),
-        ("reader", SECRET, "", USER | {"blocked": True}),
-        ("reader", SECRET, '{"error": "\\ud800"}', USER),
-    ],
-)
+@each_row("server/oauth/without_a_role_or_a_proper_reply_there_is_no_login")
 def test_without_a_role_or_a_proper_reply_there_is_no_login(
-    make: Callable[..., Site],
-    provider: Provider,
-    role: str,
-    secret: str,
-    token_reply: str,
-    profile: Any,
+    make: MakeSite, provider: Provider, role: str, secret: str, token_reply: str, profile: Any
 ) -> None:
     site = make(role, client_secret=secret)
     client = browser(site)
@@ -249,22 +355,20 @@ def test_an_endless_or_slow_reply_refuses_the_login(
 
 @pytest.mark.parametrize("seconds", [60, 1, 0])
 def test_a_short_lived_token_identifies_its_user(
-    make: Callable[..., Site], provider: Provider, seconds: int
+    make: MakeSite, provider: Provider, seconds: int
 ) -> None:
     provider.lifetime = seconds
     client = browser(make("reader"))
     assert back(client, provider.allow(away(client))) == 303
 
 
-def test_an_odd_name_at_the_provider_can_be_linked(
-    make: Callable[..., Site], provider: Provider
-) -> None:
+def test_an_odd_name_at_the_provider_can_be_linked(make: MakeSite, provider: Provider) -> None:
     provider.profile["username"] = "\ud800\0"
     ada = somebody(make(), Role.EDITOR)
     assert back(ada.client, provider.allow(away(ada.client, "?link=true"))) == 303
 
 
-def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Provider) -> None:
+def test_a_disabled_user_cannot_log_in(make: MakeSite, provider: Provider) -> None:
     site = make("reader")
     client = browser(site)
     assert back(client, provider.allow(away(client))) == 303
@@ -273,7 +377,7 @@ def test_a_disabled_user_cannot_log_in(make: Callable[..., Site], provider: Prov
 
 
 @pytest.fixture
-def discovering(make: Callable[..., Site], provider: Provider) -> Callable[[], Site]:
+def discovering(make: MakeSite, provider: Provider) -> Callable[[], Site]:
     """A site that knows only the issuer of its provider."""
     return partial(make, "editor", place=f'issuer = "{provider.base}"')
 

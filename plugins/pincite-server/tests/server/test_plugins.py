@@ -1,6 +1,6 @@
 """A plugin adds pages, files, translations, permissions and tables."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,17 +10,16 @@ from babel.messages.mofile import write_mo
 from fastapi import Depends
 from fastapi.responses import HTMLResponse
 from fastapi.testclient import TestClient
-from server.people_of_tests import PASSWORD, SERVER, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, somebody
 from starlette.requests import Request
 
-from pincite_server import plugins, rendering, static_files
+from pincite_server import plugins, rendering
 from pincite_server.app import create_app
 from pincite_server.database import Database, DatabaseError
 from pincite_server.identity import Role, needs
 from pincite_server.languages import translations
 from pincite_server.plugins import Plugin
 from pincite_server.routing import Router
-from pincite_server.site import Site
 
 COLOUR = "paint"  # a permission
 router = Router(prefix="/paints", dependencies=[Depends(needs(COLOUR))])
@@ -62,7 +61,8 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         tables=metadata,
         owners=(paints.c.owner,),
     )
-    cached = (translations, rendering._environment, static_files._files, static_files.address)
+    files = (rendering.static_files, rendering.static_address)
+    cached = (translations, rendering._environment, *files)
     for each in cached:
         each.cache_clear()
     monkeypatch.setattr(plugins, "loaded", lambda: (made,))
@@ -71,19 +71,19 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         each.cache_clear()
 
 
-def test_pages_files_and_translations(plugin: Plugin, make_site: Callable[..., Site]) -> None:
+def test_pages_files_and_translations(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site()
     with TestClient(create_app(site), base_url="http://127.0.0.1") as client:
         assert 'href="/paints"' in client.get("/help").text
         page = client.get("/paints", headers={"Accept-Language": "de"}).text
         assert "Ein Topf" in page
         assert "Farben" in page
-        address = static_files.address("p.js")
+        address = rendering.static_address("p.js")
         assert address in page
         assert client.get(address).text == "paint()"
 
 
-def test_without_the_plugin_nothing_is_there(make_site: Callable[..., Site]) -> None:
+def test_without_the_plugin_nothing_is_there(make_site: MakeSite) -> None:
     site = make_site()
     with TestClient(create_app(site), base_url="http://127.0.0.1") as client:
         assert "/paints" not in client.get("/help").text
@@ -92,7 +92,7 @@ def test_without_the_plugin_nothing_is_there(make_site: Callable[..., Site]) -> 
         assert "paints" not in sa.inspect(connection).get_table_names()
 
 
-def test_roles_with_the_permission(plugin: Plugin, make_site: Callable[..., Site]) -> None:
+def test_roles_with_the_permission(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site(**SERVER)
     app = create_app(site)
     for role in Role:
@@ -102,9 +102,7 @@ def test_roles_with_the_permission(plugin: Plugin, make_site: Callable[..., Site
         assert (COLOUR in client.get("/api/v1/me").json()["may"]) is may
 
 
-def test_rows_of_an_account_are_deleted_with_it(
-    plugin: Plugin, make_site: Callable[..., Site]
-) -> None:
+def test_rows_of_an_account_are_deleted_with_it(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site(**SERVER)
     who = somebody(site, Role.EDITOR)
     with site.database.writing() as connection:

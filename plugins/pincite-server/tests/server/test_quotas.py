@@ -1,15 +1,12 @@
 """Quotas of accounts, and a disk that is nearly full."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
-from server import own_copies
 from server.conftest import client_of
-from server.corpora_of_tests import BRIDGE, C, run_next, send, uploads
-from server.people_of_tests import SERVER, somebody
+from server.corpora_of_tests import BRIDGE, C, checked, cited, hand_in, run_next, send, uploads
+from server.people_of_tests import SERVER, MakeSite, problem, somebody
 
 from pincite.durable import n_bytes
 from pincite.settings import Settings
@@ -22,15 +19,9 @@ FULL = 1e9  # megabytes that are to stay free: more than any disk here has
 PAGE = {"Accept": "text/html"}
 
 
-@pytest.fixture
-def settings(tiny_encoder: Path) -> Settings:
-    return Settings.of(encoder=str(tiny_encoder))
-
-
 def refused(answer: Any, status: int, code: str, retryable: bool = True) -> str:
-    assert answer.status_code == status, answer.text
-    body = answer.json()
-    assert (body["code"], body["retryable"]) == (code, retryable)
+    body = problem(answer, status, code)
+    assert body["retryable"] is retryable
     return str(body["detail"])
 
 
@@ -50,9 +41,7 @@ def two_editors(site: Site) -> Iterator[TestClient]:
 # ── Jobs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_one_account_cannot_fill_the_queue(
-    make_site: Callable[..., Site], settings: Settings
-) -> None:
+def test_one_account_cannot_fill_the_queue(make_site: MakeSite, settings: Settings) -> None:
     site = make_site(settings, **SERVER, queue_each=2)
     many, other = two_editors(site)
     corpus_id = new_corpus(many)
@@ -68,7 +57,7 @@ def test_one_account_cannot_fill_the_queue(
     assert verify(other).status_code == 202
 
 
-def test_local_mode_has_no_limit_per_account(make_site: Callable[..., Site]) -> None:
+def test_local_mode_has_no_limit_per_account(make_site: MakeSite) -> None:
     with client_of(make_site(queue_each=1)) as client:
         assert [verify(client).status_code for _ in range(3)] == [202] * 3
 
@@ -76,7 +65,7 @@ def test_local_mode_has_no_limit_per_account(make_site: Callable[..., Site]) -> 
 # ── The disk ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: Callable[..., Site]) -> None:
+def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: MakeSite) -> None:
     site = make_site(disk_free_megabytes=FULL)
     with client_of(site) as client:
         refused(verify(client), 507, "disk_full")
@@ -95,7 +84,7 @@ def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: Callable[..., S
 
 
 def test_corpora_of_an_account_take_as_much_as_they_may(
-    make_site: Callable[..., Site], settings: Settings
+    make_site: MakeSite, settings: Settings
 ) -> None:
     site = make_site(settings, **SERVER, account_megabytes=0.25)
     mine, other = two_editors(site)
@@ -117,15 +106,15 @@ def test_corpora_of_an_account_take_as_much_as_they_may(
 
 
 def test_own_copies_count_with_the_corpora_of_an_account(
-    make_site: Callable[..., Site], settings: Settings
+    make_site: MakeSite, settings: Settings
 ) -> None:
     site = make_site(settings, **SERVER, account_megabytes=0.25)
     mine = somebody(site, Role.EDITOR, "mine", create_app(site)).client
-    job_id = own_copies.checked(mine, site)
-    book, page = own_copies.cited(mine, job_id)[:2]
+    job_id = checked(mine, site)
+    book, page = cited(mine, job_id)[:2]
     text = "The bridge opened in 1911. " * 6_000  # 0.16 MB
-    assert own_copies.hand_in(mine, job_id, book, text=text).status_code == 201
-    again = own_copies.hand_in(mine, job_id, page, text=text)
+    assert hand_in(mine, job_id, book, text=text).status_code == 201
+    again = hand_in(mine, job_id, page, text=text)
     detail = refused(again, 422, "account_full", False)
     assert "own copies 0.2 MB" in detail
     assert uploads(site) == []

@@ -1,7 +1,6 @@
 """The API does what its OpenAPI document says, whatever is sent to it."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import ask_samples
@@ -16,6 +15,7 @@ from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 from server.corpora_of_tests import finished, ingested
+from server.people_of_tests import MakeSite
 
 from pincite.codec import to_json
 from pincite.verbs.check.report import Interpretation
@@ -58,33 +58,27 @@ def failures(site: Site, n_examples: int) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        samples.report().to_json(),
-        check_samples.check_report().to_json(),
-        ask_samples.everything().to_json(),
-        to_json(Interpretation((), "rules")),
-        to_json(ingested()),
-    ],
-    ids=["verify", "check", "ask", "readings", "ingest"],
-)
-def test_results_are_described(make_site: Callable[..., Site], result: str) -> None:
+REPORTS = (samples.report(), check_samples.check_report(), ask_samples.everything())
+RESULTS = [each.to_json() for each in REPORTS]
+RESULTS += [to_json(Interpretation((), "rules")), to_json(ingested())]
+
+
+@pytest.mark.parametrize("result", RESULTS, ids="verify check ask readings ingest".split())
+def test_results_are_described(make_site: MakeSite, result: str) -> None:
     document = create_app(make_site(**ROOMY)).openapi()
-    (found,) = document["paths"]["/api/v1/jobs/{job_id}/result"]["get"]["responses"]["200"][
-        "content"
-    ].values()
+    responses = document["paths"]["/api/v1/jobs/{job_id}/result"]["get"]["responses"]
+    (found,) = responses["200"]["content"].values()
     schema = {**found["schema"], "components": document["components"]}
     jsonschema.Draft202012Validator(schema).validate(json.loads(result))
 
 
-def test_every_answer_is_as_described(make_site: Callable[..., Site]) -> None:
+def test_every_answer_is_as_described(make_site: MakeSite) -> None:
     assert failures(make_site(**ROOMY), n_examples=5) == {}
 
 
 @pytest.mark.slow
 def test_every_answer_is_as_described_however_long_one_tries(
-    make_site: Callable[..., Site], database_url: str
+    make_site: MakeSite, database_url: str
 ) -> None:
     database = "" if database_url.startswith("sqlite") else database_url
     assert failures(make_site(database=database, **ROOMY), n_examples=200) == {}

@@ -1,13 +1,16 @@
-"""Uploads for a corpus: hostile names, limits, crashes, and two writers."""
+"""Uploads: hostile names, limits, crashes, two writers; untrusted zip files are unpacked."""
 
 import io
 import json
 import os
 import re
+import stat
+import struct
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+import zipfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -16,46 +19,28 @@ from typing import Any
 import anyio
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
 from server.processes import wait_until
+from starlette.requests import Request
+from starlette.types import Message
+from support.rows import rows
 
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.durable import WriterLock
 from pincite.models.session import OnnxEncoder
-from pincite.settings import Settings
 from pincite.types import Document
+from pincite.verbs.verify.article_files import Unused
+from pincite_server import uploads as module
 from pincite_server.job_process import Runner
 from pincite_server.jobs import Status
+from pincite_server.requests import SentFile
 from pincite_server.site import Site, opened
-from pincite_server.uploads import BadForm, Form, Uploads, receive_form
+from pincite_server.uploads import BadForm, Form, Uploads, Why, parts_of, receive_form, unpack_files
 
-HOSTILE = [
-    "../../etc/passwd.txt",
-    "/etc/passwd.txt",
-    "..",
-    "a/../../b.txt",
-    "C:\\windows\\x.txt",
-    "<img src=x onerror=alert(1)>.txt",
-    'a";filename="b.txt',
-    "x" * 2_000 + ".txt",
-    "\u202egpj.txt",
-    "né 文.txt",
-    "%00.txt",
-    ".hidden",
-    "con.txt ",
-    "a.sh;rm -rf.txt",
-    "manifest.jsonl",
-]
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
-    return make_site(Settings.of(encoder=str(tiny_encoder)), upload_megabytes=0.2)
-
-
-@pytest.fixture
-def corpus_id(client: TestClient) -> str:
-    return str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+HOSTILE = [name for (name,) in rows("server/uploads/hostile_names")]
+SITE = {"encoder": True, "upload_megabytes": 0.2}
 
 
 def everything(folder: Path) -> set[Path]:
@@ -110,28 +95,15 @@ def test_files_of_one_name_are_kept_apart_and_equal_ones_once(
 
 def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
     url = f"{C}/{corpus_id}/documents"
-    kind = {"content-type": "multipart/form-data; boundary=x"}
+    kind = "multipart/form-data; boundary=x"
     part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-    bodies: list[tuple[Any, dict[str, str], str]] = [
-        (b"{}", {"content-type": "application/json"}, "invalid_form"),
-        (b"", {"content-type": "multipart/form-data"}, "invalid_form"),
-        (b"nonsense", kind, "invalid_form"),
-        (b"", {"content-type": f"multipart/form-data; boundary={'x' * 257}"}, "invalid_form"),
-        (part + b"cut short", kind, "invalid_form"),
-        (b"--x--\r\n", kind, "no_files"),
-        (part.replace(b"a.txt", b"") + b"\r\n--x--\r\n", kind, "no_files"),
-        (
-            b"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n1\r\n--x--\r\n",
-            kind,
-            "invalid_form",
-        ),
-        (part.replace(b"files", b"file") + b"\r\n--x--\r\n", kind, "invalid_form"),
-        (b"--x\r\n" + b"A: b\r\n" * 100 + b"\r\n1\r\n--x--\r\n", kind, "invalid_form"),
+    bodies: list[tuple[Any, str, str]] = [
         (part + b"a" * 300_000 + b"\r\n--x--\r\n", kind, "too_large"),
         (iter([part, *[b"a" * 10_000] * 100]), kind, "too_large"),  # without a length
+        *((text.encode("latin-1"), *more) for text, *more in rows("server/uploads/invalid_bodies")),
     ]
-    for body, headers, code in bodies:
-        answer = client.post(url, content=body, headers=headers)
+    for body, of_kind, code in bodies:
+        answer = client.post(url, content=body, headers={"content-type": of_kind})
         assert answer.status_code in (413, 422), (body, answer.text)
         assert answer.json()["code"] == code, body
         assert uploads(site) == []
@@ -139,18 +111,19 @@ def test_an_invalid_upload_leaves_nothing(client: TestClient, site: Site, corpus
 
 
 def test_too_many_files_and_unknown_fields(tmp_path: Path) -> None:
-    async def body(head: str, n: int) -> AsyncIterator[bytes]:
-        for number in range(n):
-            name = head.format(number)
-            yield f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\na\r\n".encode()
-        yield b"--x--\r\n"
-
     def read(head: str, n: int) -> Form:
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
-        kind = "multipart/form-data; boundary=x"
+        part = "--x\r\nContent-Disposition: form-data; {}\r\n\r\na\r\n"
+        body = "".join(part.format(head.format(number)) for number in range(n)) + "--x--\r\n"
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body.encode()}
+
+        kind = (b"content-type", b"multipart/form-data; boundary=x")
+        request = Request({"type": "http", "headers": [kind]}, receive)
         with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
-            run = partial(receive_form, kind, body(head, n), folder, ["f0", "f1", "files"], {})
+            run = partial(receive_form, request, folder, ["f0", "f1", "files"], {})
             return other.submit(anyio.run, run).result()
 
     assert read("name=f{}", 2).fields == {"f0": "a", "f1": "a"}
@@ -216,7 +189,7 @@ def test_deleting_while_a_job_writes_leaves_nothing(
     assert client.get(f"{C}/{corpus_id}").status_code == 404
     assert client.get(f"/api/v1/jobs/{waiting}").json()["status"] == "cancelled"
     assert client.post(C, json={"name": "Bridges"}).status_code == 201
-    site.library.tidy()
+    site.tidy()
     assert not folder.exists()
     assert uploads(site) == []
 
@@ -308,3 +281,132 @@ def test_a_killed_worker_costs_no_document(
     state = client.get(f"{C}/{corpus_id}").json()
     assert state["n_documents"] == 40
     assert uploads(site) == []
+
+
+# ── Sources of articles ──────────────────────────────────────────────────────────────────────────
+
+
+def zipped(*files: tuple[str | zipfile.ZipInfo, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", kind) as packed:
+        for name, data in files:
+            packed.writestr(name, data, kind)
+    return out.getvalue()
+
+
+def laid(folder: Path, *files: tuple[str, bytes]) -> tuple[list[str], list[Unused]]:
+    """What lies in the folder after these were sent, and what could not be used."""
+    stored, into = folder / "stored", folder / "into"
+    stored.mkdir()
+    into.mkdir()
+    sent = []
+    for n, (name, data) in enumerate(files, 1):
+        path = stored / f"{n:05d}"
+        path.write_bytes(data)
+        sent.append(SentFile(stored=path.name, name=name, n_bytes=len(data)))
+    unused = unpack_files(stored, sent, into)
+    paths = sorted(path for path in into.rglob("*") if path.is_file())
+    return [path.relative_to(into).as_posix() for path in paths], unused
+
+
+def whys(unused: Sequence[Unused]) -> list[tuple[str, str]]:
+    return [(each.file, each.why) for each in unused]
+
+
+def test_files_keep_their_folders_and_zips_are_unpacked(tmp_path: Path) -> None:
+    packed = zipped(("pages/a.html", b"a"), ("__MACOSX/pages/._a.html", b"x"), (".DS_Store", b"x"))
+    found, unused = laid(
+        tmp_path, ("mine/b.txt", b"b"), ("mine/.hidden", b"x"), ("all.zip", packed)
+    )
+    assert found == ["all.zip/pages/a.html", "mine/b.txt"]
+    assert unused == []
+    assert (tmp_path / "into" / "all.zip" / "pages" / "a.html").read_bytes() == b"a"
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.txt", "a/../../out.txt", "/out.txt", "C:\\out.txt", "..\\out.txt", "a\n.txt"]
+)
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
+    packed = zipped((name, b"evil"), ("good.txt", b"good"))
+    found, unused = laid(tmp_path, (name, b"evil"), ("sources.zip", packed))
+    assert found == ["sources.zip/good.txt"]
+    assert [each.why for each in unused] == [Why.UNSAFE, Why.UNSAFE]
+    everything = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert everything == {"00001", "00002", "good.txt"}
+
+
+@given(st.text(st.characters(codec=None), max_size=40))
+def test_parts_are_plain_names(name: str) -> None:
+    parts = parts_of(name)
+    for part in parts or ():
+        assert part not in ("", ".", "..")
+        assert not set(part) & set("/\\\0\n")
+        assert 0 < len(part.encode()) <= module.MAX_NAME_BYTES
+
+
+def test_links_locks_and_zips_in_zips_are_named(tmp_path: Path) -> None:
+    link = zipfile.ZipInfo("link.html")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    locked = bytearray(zipped(("locked.html", b"secret")))
+    at = locked.rindex(b"PK\x01\x02")
+    locked[at + 8] |= 1  # says that it is encrypted
+    inner = zipped(("a.html", b"a"))
+    found, unused = laid(
+        tmp_path,
+        ("one.zip", zipped((link, b"/etc/passwd"), ("more.zip", inner), ("fine.html", b"f"))),
+        ("two.zip", bytes(locked)),
+        ("three.zip", b"no zip at all"),
+        ("four.zip", zipped(("a.html", b"a"), kind=zipfile.ZIP_BZIP2)),
+    )
+    assert found == ["one.zip/fine.html"]
+    assert whys(unused) == [
+        ("one.zip/link.html", Why.LINK),
+        ("one.zip/more.zip", Why.NESTED),
+        ("two.zip/locked.html", Why.ENCRYPTED),
+        ("three.zip", Why.NO_ZIP),
+        ("four.zip/a.html", Why.NO_ZIP),
+    ]
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SMALL", 1_000)
+    bomb = zipped(("bomb.html", b"\0" * 3_000_000), ("fine.html", b"fine"))
+    found, unused = laid(tmp_path, ("bomb.zip", bomb))
+    assert found == ["bomb.zip/fine.html"]
+    assert whys(unused) == [("bomb.zip/bomb.html", Why.TOO_LARGE)]
+
+
+def test_all_zips_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 10)
+    packed = zipped(("a.html", b"123456"), ("b.html", b"123456"))
+    found, unused = laid(tmp_path, ("one.zip", packed), ("after.html", b"x"))
+    assert found == ["one.zip/a.html"]
+    assert whys(unused) == [("one.zip", Why.TOO_LARGE), ("after.html", Why.TOO_LARGE)]
+
+
+def test_files_have_a_limit_and_names_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_UNPACKED_FILES", 3)
+    found, unused = laid(tmp_path, *((name, b"x") for name in ("a", "a", "a/b", "c", "d")))
+    assert found == ["a"]
+    assert whys(unused) == [
+        ("a", Why.TWICE),
+        ("a/b", Why.TWICE),
+        ("c", Why.TOO_MANY),
+        ("d", Why.TOO_MANY),
+    ]
+
+
+def test_a_zip_with_too_many_entries_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = zipped(*((f"{n}.html", b"x") for n in range(50)))
+    monkeypatch.setattr(module, "MAX_DIRECTORY", 100)
+    monkeypatch.setattr(zipfile, "ZipFile", None)  # nothing may open it
+    end = packed.rindex(b"PK\x05\x06")
+    large = packed[:end] + b"PK\x06\x07" + bytes(16) + struct.pack("<4s", packed[end : end + 4])
+    large += packed[end + 4 :]
+    found, unused = laid(tmp_path, ("long.zip", packed), ("zip64.zip", large))
+    assert found == []
+    assert whys(unused) == [("long.zip", Why.TOO_MANY), ("zip64.zip", Why.TOO_MANY)]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import unescape
 from typing import Any, get_args
 
@@ -11,24 +11,25 @@ from fastapi.testclient import TestClient
 from samples import report
 from server.conftest import client_of
 from server.corpora_of_tests import finished, run_next, uploads
-from server.people_of_tests import SERVER, somebody
+from server.people_of_tests import SERVER, MakeSite, somebody
 from support.articles import parse_article
+from support.rows import each_row, text_of
 
+from pincite.judgement.findings import relabel
+from pincite.settings import Settings
 from pincite.types import Label
+from pincite.verbs.verify import build
+from pincite.wiki.article import read_articles
 from pincite_server.identity import Role
 from pincite_server.jobs import Status
+from pincite_server.requests import EXAMPLES, Example
 from pincite_server.routes.findings import Verified, coverage_at, edit_link, edit_summary, report_at
 from pincite_server.site import Site
 from pincite_server.tables import Kind, now
 from pincite_server.verifying import THRESHOLDS, blocks_of
 
 FILES = "/verify"
-ARTICLE = """== Bridge ==
-The bridge of Varde opened in 1911.<ref>{{cite web |title=Bridge |url=https://a.example/bridge}}</ref>
-
-== Tram ==
-The tram reached the harbour in 1922.<ref>{{cite web |title=Tram |url=https://a.example/tram.pdf}}</ref>
-"""
+ARTICLE = text_of("server/verify_pages/article.wiki")
 PAGE = (
     b'<!doctype html><title>Bridge</title><link rel="canonical" href="https://a.example/bridge">'
     b"<p>The bridge of Varde opened in 1911, and the mayor of the town spoke.</p>"
@@ -84,19 +85,7 @@ def test_progress_of_every_kind_of_job(site: Site, client: TestClient, kind: Kin
 # ── What is missing ──────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("path", "fields", "field", "said"),
-    [
-        ("/verify", {"article": " ", "title": "Kept <b>"}, "article", "Paste an article"),
-        ("/verify", {"article": "A title"}, "article", "does not fetch pages"),
-        ("/check", {"statement": "", "corpus": "x"}, "statement", "Enter the statement"),
-        ("/check", {"statement": "Kept <b>"}, "corpus", "Choose a corpus"),
-        ("/ask", {"question": "", "corpus": "x"}, "question", "Enter your question"),
-        ("/ask", {"question": "Kept <b>?", "corpus": "gone"}, "corpus", "Choose a corpus"),
-        ("/check", {"statement": "S", "published_from": "May"}, "published_from", "Enter a date"),
-        ("/ask", {"question": "w" * 2001, "corpus": "x"}, "question", "too long"),
-    ],
-)
+@each_row("server/verify_pages/form_shows_errors_beside_their_fields")
 def test_form_shows_errors_beside_their_fields(
     client: TestClient, path: str, fields: dict[str, str], field: str, said: str
 ) -> None:
@@ -125,7 +114,7 @@ def test_rejected_form_with_files_stores_nothing(client: TestClient, site: Site)
     assert 'name="article"' in client.get(FILES, follow_redirects=False).text
 
 
-def test_article_over_the_limit_is_refused(make_site: Callable[..., Site]) -> None:
+def test_article_over_the_limit_is_refused(make_site: MakeSite) -> None:
     site = make_site(body_megabytes=0.01)
     with client_of(site) as client:
         answer = sent(client, [("long.wiki", b"x" * 20_000)], field="file")
@@ -199,7 +188,7 @@ def test_request_cannot_name_an_upload(client: TestClient, site: Site) -> None:
     assert client.post("/api/v1/verify", json=body).status_code == 422
 
 
-def test_sources_count_towards_the_quota(make_site: Callable[..., Site]) -> None:
+def test_sources_count_towards_the_quota(make_site: MakeSite) -> None:
     site = make_site(**SERVER, account_megabytes=0.001)
     anna = somebody(site, Role.EDITOR).client
     assert sent(anna, [("bridge.html", PAGE)], article=ARTICLE).status_code == 303
@@ -307,11 +296,7 @@ def test_an_edit_summary_names_the_sources_by_their_titles() -> None:
 
 # ── Drafts ───────────────────────────────────────────────────────────────────────────────────────
 
-DRAFT = """The bridge of Varde opened in 1937.<ref>{{cite web |title=Bridge
-|url=https://a.example/bridge?utm_source=chatgpt.com}}</ref>
-
-Holm wrote in 1911 that it was “the finest <b>bridge that was ever built here”.
-"""
+DRAFT = text_of("server/verify_pages/draft.wiki")
 
 
 @pytest.mark.parametrize("uploaded", [True, False])
@@ -333,3 +318,54 @@ def test_a_draft_is_summed_up_on_one_screen(site: Site, client: TestClient, uplo
     report = re.search(r'href="(/jobs/[^"/]+)"', shown)
     assert report
     assert f'href="{address}"' in client.get(report[1]).text
+
+
+# ── The view stored with a report, and labels at another threshold ──────────────────────────────
+
+
+@pytest.mark.parametrize("name", list(EXAMPLES))
+def test_every_claim_stands_in_the_article(name: Example) -> None:
+    example = EXAMPLES[name]
+    article = next(iter(read_articles(example.folder / "article.wiki", title=example.title)))
+    blocks = blocks_of(article, "wikitext")
+    marked = {
+        claim_id: block["text"][start:stop]
+        for block in blocks
+        for start, stop, claim_id in block["claims"]
+    }
+    assert set(marked) == {claim.claim_id for claim in article.claims}
+    for claim in article.claims:
+        assert marked[claim.claim_id].split()[-1] in claim.text
+    assert "heading" in {block["kind"] for block in blocks}
+
+
+def test_claims_do_not_overlap_and_html_is_read_too() -> None:
+    source = '<p>One thing<sup class="reference"><a href="#n">[1]</a></sup> and another.</p>'
+    article = parse_article(source, "T", markup="html")
+    for block in blocks_of(article, "html"):
+        ends = [end for start, stop, _ in block["claims"] for end in (start, stop)]
+        assert ends == sorted(ends)
+
+
+def flag(label: Label) -> Label:
+    """The passage that denies a claim is not known where another one bore it out at first."""
+    return Label.NOT_SUPPORTED if label is Label.REFUTED else label
+
+
+@pytest.mark.parametrize("name", ["inventor", "vole"])
+@pytest.mark.parametrize("threshold", [0.15, 0.5, 0.75])
+def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
+    example = EXAMPLES[name]
+    article = next(iter(read_articles(example.folder / "article.wiki", title=example.title)))
+    with build.verifying(Settings(), None, [example.folder / "sources"], keep=False) as run:
+        first = list(run.pipeline.findings(article))
+        other = dataclasses.replace(run.pipeline, threshold=threshold)
+        wanted = list(other.findings(article))
+    found = [relabel(finding, threshold) for finding in first]
+    assert [(flag(f.label), f.missing) for f in found] == [
+        (flag(f.label), f.missing) for f in wanted
+    ]
+    assert [[flag(c.label) for c in f.citations] for f in found] == [
+        [flag(c.label) for c in f.citations] for f in wanted
+    ]
+    assert {f.label for f in found} > {Label.UNCHECKED}

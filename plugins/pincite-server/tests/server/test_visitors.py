@@ -3,15 +3,22 @@
 import dataclasses
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
-from server.applications import app_of
 from server.corpora_of_tests import filled
-from server.people_of_tests import PASSWORD, SERVER, browser, log_in, program, somebody
+from server.people_of_tests import (
+    PASSWORD,
+    SERVER,
+    MakeSite,
+    app_of,
+    browser,
+    log_in,
+    program,
+    somebody,
+)
 from support.rows import text_of
 
 from pincite.cli import cli
@@ -19,13 +26,12 @@ from pincite.errors import ConfigError
 from pincite.settings import Settings
 from pincite_server import accounts
 from pincite_server.identity import Role
-from pincite_server.operator_texts import read_texts
+from pincite_server.languages import read_texts
 from pincite_server.settings import ServerSettings, load
 from pincite_server.site import Site
 
 PAGE = {"Accept": "text/html"}
 HOSTILE = "<img src=x onerror=alert(1)>"
-MakeSite = Callable[..., Site]
 
 
 def visitor(site: Site) -> TestClient:
@@ -72,7 +78,7 @@ def test_visitors_do_not_see_each_others_jobs(make_site: MakeSite) -> None:
 
 
 @pytest.fixture
-def with_terms(make_site: MakeSite, tmp_path: Path) -> Callable[..., Site]:
+def with_terms(make_site: MakeSite, tmp_path: Path) -> MakeSite:
     def made(logged: bool = True) -> Site:
         (tmp_path / "consent.md").write_text(f"# Terms\n\nBe *kind*. {HOSTILE}")
         (tmp_path / "consent.de.md").write_text("Seien Sie *nett*.")
@@ -82,7 +88,7 @@ def with_terms(make_site: MakeSite, tmp_path: Path) -> Callable[..., Site]:
     return made
 
 
-def test_terms_come_before_the_first_use_of_a_session(with_terms: Callable[..., Site]) -> None:
+def test_terms_come_before_the_first_use_of_a_session(with_terms: MakeSite) -> None:
     site = with_terms(logged=False)
     ada = somebody(site, Role.EDITOR, "Ada")
     sent = ada.client.get("/check?x=1", headers=PAGE)
@@ -111,7 +117,7 @@ def test_terms_come_before_the_first_use_of_a_session(with_terms: Callable[..., 
 
 @pytest.mark.parametrize(("log", "unlogged"), [("yes", False), ("no", True), ("", True)])
 def test_checks_are_logged_as_the_visitor_chose(
-    with_terms: Callable[..., Site], log: str, unlogged: bool
+    with_terms: MakeSite, log: str, unlogged: bool
 ) -> None:
     site = with_terms()
     ada = somebody(site, Role.EDITOR, "Ada")

@@ -1,15 +1,14 @@
 """Which origins may ask what, with which token (CORS), and that nobody else gained by it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from samples import report
-from server.applications import app_of
 from server.corpora_of_tests import filled, finished, run_next
-from server.people_of_tests import SERVER, somebody
+from server.people_of_tests import SERVER, MakeSite, app_of, somebody
+from support.rows import rows, text_of
 
 from pincite.errors import ConfigError
 from pincite.types import DecidedBy, Label, Opinion, Verdict
@@ -20,18 +19,8 @@ from pincite_server.site import Site
 
 WIKI, OTHER = "https://en.wiki.example", "https://evil.example"
 LOCAL = "http://127.0.0.1:8765"
-JOB = "/api/v1/jobs/abc"
-PAGE = (
-    '<!doctype html><html lang="en"><body><p>The bridge of Varde opened in 1911.'
-    '<sup id="cite_ref-1" class="reference"><a href="#cite_note-%C3%BC_b-1">[1]</a></sup></p>'
-    '<ol class="references"><li id="cite_note-ü_b-1"><a class="external" '
-    'href="https://a.example/bridge">Bridge</a></li></ol></body></html>'
-)
-
-
-@pytest.fixture
-def site(make_site: Callable[..., Site]) -> Site:
-    return make_site(wikis=(WIKI,))
+PAGE = text_of("server/wikis/page.html")
+SITE = {"wikis": (WIKI,)}
 
 
 def client_of(site: Site, origin: str = WIKI, token: str | None = None) -> TestClient:
@@ -49,34 +38,10 @@ def readable_by(reply: Any) -> str | None:
     return found
 
 
-ROUTES = [
-    ("GET", "/version", False),
-    ("POST", "/api/v1/verify", True),
-    ("GET", "/api/v1/citations", True),
-    ("GET", JOB, True),
-    ("DELETE", JOB, True),
-    ("GET", f"{JOB}/events", True),
-    ("GET", f"{JOB}/citations", True),
-    ("GET", f"{JOB}/result", False),
-    ("GET", f"{JOB}/files/article", False),
-    ("GET", "/api/v1/jobs", False),
-    ("PUT", "/api/v1/verify", False),
-    ("POST", "/api/v1/check", False),
-    ("POST", "/api/v1/ask", False),
-    ("GET", "/api/v1/corpora", False),
-    ("DELETE", "/api/v1/corpora/abc", False),
-    ("GET", "/", False),
-    ("GET", "/history", False),
-    ("POST", "/verify", False),
-    ("GET", "/api/v1/jobs/a/../../corpora", False),
-    ("GET", "/api/v1/jobs/%2e%2e/events", False),
-]
-
-
 @pytest.mark.parametrize("origin", [WIKI, OTHER, "null", f"{WIKI}.evil.example", LOCAL])
 def test_only_the_wiki_may_use_the_allowed_routes(site: Site, origin: str) -> None:
     client = client_of(site, origin)
-    for method, path, allowed in ROUTES:
+    for method, path, allowed in rows("server/wikis/routes"):
         asked = {"Access-Control-Request-Method": method}
         preflight = client.options(path, headers=asked)
         reply = client.request(method, path, json={} if method == "POST" else None)
@@ -120,9 +85,7 @@ def test_token_is_stable_and_private(site: Site) -> None:
     assert (site.server.folder / wikis.FILE).stat().st_mode & 0o077 == 0
 
 
-def test_wiki_needs_a_key_in_server_mode_and_cookies_are_ignored(
-    make_site: Callable[..., Site],
-) -> None:
+def test_wiki_needs_a_key_in_server_mode_and_cookies_are_ignored(make_site: MakeSite) -> None:
     site = make_site(wikis=(WIKI,), **SERVER)
     client = somebody(site, Role.EDITOR).client
     client.headers |= {"Origin": WIKI, "Sec-Fetch-Site": "cross-site"}
@@ -130,7 +93,7 @@ def test_wiki_needs_a_key_in_server_mode_and_cookies_are_ignored(
     assert (reply.status_code, reply.json()["code"]) == (401, "not_logged_in")
 
 
-def test_cors_is_disabled_by_default(make_site: Callable[..., Site]) -> None:
+def test_cors_is_disabled_by_default(make_site: MakeSite) -> None:
     site = make_site()
     reply = client_of(site, token="x").post("/api/v1/verify", json={"text": "Varde"})
     assert (reply.status_code, readable_by(reply)) == (403, None)
@@ -210,7 +173,7 @@ def test_a_verdict_names_the_model_that_alone_decided(
     assert other["opinion"] == []
 
 
-def test_findings_of_one_wiki_are_not_served_to_another(make_site: Callable[..., Site]) -> None:
+def test_findings_of_one_wiki_are_not_served_to_another(make_site: MakeSite) -> None:
     second = "https://de.wiki.example"
     site = make_site(wikis=(WIKI, second))
     sent = {"text": PAGE, "markup": "html", "title": "Varde", "revision": 7, "wiki": second}

@@ -126,22 +126,20 @@ def _claims(job_id: str, report: Report, words: Language) -> list[ClaimBody]:
 
 
 def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> ClaimBody:
-    support = finding.prob_supported
+    claim, support = finding.claim, finding.prob_supported
     absent, _ = wording.absent_and_denied(finding.missing)
     return ClaimBody(
         job_id=job_id,
-        claim_id=finding.claim.claim_id,
-        claim=finding.claim.text,
+        claim_id=claim.claim_id,
+        claim=claim.text,
         label=str(finding.label),
         verdict=wording.verdict_by(finding, words.say),
         opinion=wording.second_opinion(finding, words.say),
         support=None if support is None else cells.percent(support),
         missing=[part.words for part in absent],
         citations=[_cited(result, finding, words) for result in finding.citations],
-        suggestions=[
-            _suggested(each, dates, finding.claim.language) for each in finding.suggestions
-        ],
-        tags=finding.claim.tags,
+        suggestions=[_suggested(each, dates, claim.language) for each in finding.suggestions],
+        tags=claim.tags,
         tag=wikitext.tag(finding, dates.today),
     )
 

@@ -83,9 +83,9 @@ async def add_copy(
     job = await run_sync(readable, site, job_id, who)
     async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
         source = _source(site, job, claim, citation)
-        folder = site.library.uploads.at(upload_id)
+        folder = site.uploads.at(upload_id)
         stored = await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
-    await run_sync(site.library.uploads.remove, upload_id)
+    await run_sync(site.uploads.remove, upload_id)
     return CopyBody.model_validate(stored)
 
 
@@ -100,11 +100,14 @@ def list_copies(who: Reader, site: Stores) -> CopyList:
 @also_posted(pages, "/copies/{sha256}/remove", then="/copies")
 def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     """Delete a copy, for all sources that it stands for; results keep their quotes."""
-    own = site.own.of(who.account_id)
-    copies = [copy for copy in own.all() if copy.sha256 == sha256]
-    if not copies:
-        raise not_found()
-    own.remove(copies)
+    site.own.of(who.account_id).remove(_stored(site, who, sha256))
+
+
+def _stored(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
+    """A user's copies with this content, one per source. Raises Problem: 404."""
+    if copies := [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]:
+        return copies
+    raise not_found()
 
 
 def _source(site: Site, job: Job, claim: str, citation: str) -> Named:
@@ -135,10 +138,10 @@ def _attach(site: Site, who: Identity, source: Named, form: SentForm, folder: Pa
         path, name = folder / file.stored, file.name
     else:
         path.write_text(text, encoding="utf-8")
-    site.quotas.check_account(who.account_id, path.stat().st_size)
+    site.check_account(who.account_id, path.stat().st_size)
+    own = site.own.of(who.account_id)
     try:
         printed = private_copies.parse_pages(pages) if pages else None
-        own = site.own.of(who.account_id)
         kept = private_copies.attach(own, source, path, printed, name=name)
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error
@@ -165,7 +168,7 @@ async def hand_in(
     try:
         stored = await add_copy(job_id, claim, citation, request, who, site)
     except Problem as problem:
-        if problem.status != 422:
+        if not problem.of_values:
             raise
         look = Look(await run_sync(readable, site, job_id, who), who)
         result = await run_sync(site.jobs.result, job_id) or b""
@@ -223,18 +226,15 @@ async def replace_copy(sha256: Sha256, request: Request, who: Runner, site: Stor
         async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
             await run_sync(_replace, site, who, sha256, form, upload_id, limiter=READERS)
     except Problem as problem:
-        if problem.status != 422:
+        if not problem.of_values:
             raise
         return await run_sync(_copies, request, who, site, (sha256, problem))
     return forms.redirect("/copies")
 
 
 def _replace(site: Site, who: Identity, sha256: str, form: SentForm, upload_id: str) -> None:
-    own = site.own.of(who.account_id)
-    replaced = [copy for copy in own.all() if copy.sha256 == sha256]
-    if not replaced:
-        raise not_found()
+    replaced = _stored(site, who, sha256)
     for copy in replaced:
-        _attach(site, who, Named(copy.ref, copy.keys), form, site.library.uploads.at(upload_id))
-    own.remove(replaced)
-    site.library.uploads.remove(upload_id)
+        _attach(site, who, Named(copy.ref, copy.keys), form, site.uploads.at(upload_id))
+    site.own.of(who.account_id).remove(replaced)
+    site.uploads.remove(upload_id)

@@ -180,15 +180,9 @@ class SearchQuery(Body):
 
     @property
     def filters(self) -> Filters:
-        return Filters(
-            published_from=self.published_from,
-            published_to=self.published_to,
-            undated=self.undated,
-            domains=self.domain,
-            languages=self.language,
-            kinds=self.kind,
-            where=tuple(map(condition, self.where)),
-        )
+        dated = self.published_from, self.published_to, self.undated
+        where = tuple(map(condition, self.where))
+        return Filters(*dated, self.domain, (), self.language, self.kind, where)
 
 
 class HitBody(BaseModel):
@@ -256,7 +250,7 @@ def change_corpus(
 @api.delete("/{corpus_id}", status_code=204, operation_id="delete_corpus")
 def delete_corpus(corpus_id: str, who: CorpusEditor, site: Stores) -> None:
     """Delete a corpus with all its documents for good; jobs that add to it are stopped."""
-    site.library.delete(changeable(site, corpus_id, who))
+    site.delete_corpus(changeable(site, corpus_id, who))
 
 
 def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
@@ -268,33 +262,24 @@ def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 
 
 def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
-    """A corpus that the user can change.
-
-    Raises Problem: 404; 403 if the user can only read it; 409 if it is linked.
-    """
+    """A corpus that the user can change. Raises Problem: 404; 403 if shared; 409 if linked."""
     entry = readable(site, corpus_id, who)
     if not who.owns(entry.owner):
         raise Problem(403, "not_yours", "This corpus is someone else's; you may only read it.")
     if site.corpora.is_linked(entry):
-        detail = (
-            "This corpus is linked by the server's settings (server.corpora). Its operator changes "
-            "it with pincite corpus."
-        )
-        raise Problem(409, "linked", detail)
+        detail = "This corpus is linked by the server's settings (server.corpora)."
+        raise Problem(409, "linked", f"{detail} Its operator changes it with pincite corpus.")
     return entry
 
 
 @contextmanager
 def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
-    """Open a corpus for reading; yields None while it is empty.
-
-    Raises Problem: 503, it cannot be read; the message does not reveal its location.
-    """
+    """Open a corpus for reading; yields None while it is empty. Raises Problem: 503, unreadable."""
     if site.corpora.is_empty(entry):
         yield None
         return
     try:
-        with site.library.pool.reading(entry.address) as found:
+        with site.pool.reading(entry.address) as found:
             yield found
     except CorpusError as error:
         raise Problem(503, "corpus_unreadable", hide_places(error, [entry.address])) from error
@@ -302,12 +287,10 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
 
 def corpus_state(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
     waiting = site.jobs.open_requests("ingest")
-    values: dict[str, Any] = {
-        **_body(site, entry, who).model_dump(),
-        "ingesting": [job for job, request in waiting if request["corpus"] == entry.corpus_id],
-    }
+    jobs = [job for job, request in waiting if request["corpus"] == entry.corpus_id]
+    values = _body(site, entry, who).model_dump()
     with opened(site, entry) as found:
-        return CorpusState(**values, **(_contents(found) if found else {}))
+        return CorpusState(**values, ingesting=jobs, **(_contents(found) if found else {}))
 
 
 def _body(site: Site, entry: CorpusEntry, who: Identity) -> CorpusBody:
@@ -358,13 +341,13 @@ async def add_documents(
     it replaces the earlier one.
     """
     entry = await run_sync(changeable, site, corpus_id, who)
-    await run_sync(site.quotas.check_account, entry.owner)
+    await run_sync(site.check_account, entry.owner)
     async with upload_form(request, who, site, [FIELD]) as (upload_id, form):
         if not form.files:
             raise Problem(422, "no_files", "Expected at least one file, in the field 'files'.")
         files = tuple(file for _, file in form.files)
         n_bytes = sum(each.n_bytes for each in files)
-        await run_sync(site.quotas.check_account, entry.owner, n_bytes)
+        await run_sync(site.check_account, entry.owner, n_bytes)
         body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
         values = body.model_dump(mode="json")
         job = await run_sync(site.jobs.submit, who.account_id, "ingest", body.subject, values)
@@ -391,14 +374,9 @@ def get_document(corpus_id: str, doc_id: str, who: Reader, site: Stores) -> Docu
     """A document with its text and its passages."""
     document, spans = _document(site, readable(site, corpus_id, who), doc_id)
     names = ("doc_id", "url", "title", "kind", "published", "language", "fetched", "text")
-    return DocumentBody(
-        **{name: getattr(document, name) for name in names},
-        meta=dict(document.meta),
-        n_passages=len(spans),
-        passages=[
-            SpanBody(passage_id=f"{document.doc_id}:{a}-{b}", start=a, end=b) for a, b in spans
-        ],
-    )
+    values = {name: getattr(document, name) for name in names} | {"meta": dict(document.meta)}
+    passages = [SpanBody(passage_id=f"{doc_id}:{a}-{b}", start=a, end=b) for a, b in spans]
+    return DocumentBody(**values, n_passages=len(spans), passages=passages)
 
 
 @api.delete("/{corpus_id}/documents/{doc_id}", status_code=204, operation_id="delete_document")
@@ -443,13 +421,13 @@ def search_corpus(
 ) -> SearchResult:
     """Search by words (lexical), by meaning (dense), or both ranked together (hybrid)."""
     entry = readable(site, corpus_id, who)
-    notes, filters = [], query.filters
-    if filters.leaves_out_undated:
-        notes.append("Documents without a known date are left out.")
+    filters = query.filters
+    undated = "Documents without a known date are left out."
+    notes = [undated] if filters.leaves_out_undated else []
     with opened(site, entry) as found:
         if found is None:
-            notes = ["The corpus is empty."]
-            return SearchResult(query=query.q, by="lexical", hits=[], notes=notes)
+            empty = ["The corpus is empty."]
+            return SearchResult(query=query.q, by="lexical", hits=[], notes=empty)
         if found.no_meaning and query.by in ("hybrid", "dense"):
             raise Problem(409, "no_meaning", found.no_meaning)
         if found.no_meaning:
@@ -479,10 +457,7 @@ def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 
 @pages.get("/corpora/{corpus_id}")
 def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """A corpus: its documents, or the passages that were searched for.
-
-    An invalid search is reported beside its box.
-    """
+    """A corpus: its documents, or what was searched for; what is wrong with a search beside it."""
     entry = readable(site, corpus_id, who)
     state = corpus_state(site, entry, who)
     names = ("q", "by", "published_from", "published_to", "text", "kind", "order", "cursor")

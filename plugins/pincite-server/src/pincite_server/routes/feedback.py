@@ -89,9 +89,8 @@ def export_feedback(
     `pincite feedback list --json` prints it.
     """
     if everybody and not who.is_admin:
-        raise Problem(
-            403, "not_allowed", "Only an administrator may export the feedback of others."
-        )
+        detail = "Only an administrator may export the feedback of others."
+        raise Problem(403, "not_allowed", detail)
     found = site.feedback.opinions(None if everybody else who.account_id)
     rows = opinions.claims(found) if form == "claims" else map(opinions.plain, found)
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

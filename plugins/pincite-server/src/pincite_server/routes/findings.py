@@ -98,10 +98,9 @@ def result_page(
     if verified is None:
         return None
     values = _board(site, look, verified, threshold_in(request), request.query_params.get("claim"))
-    copy, sha256 = None, request.query_params.get("copy")
-    if look.is_own and look.who and sha256:
-        copies = site.own.of(look.who.account_id).all()
-        copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
+    sha256 = request.query_params.get("copy")
+    copies = site.own.of(look.who.account_id).all() if look.is_own and look.who and sha256 else []
+    copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
     values |= {"copy": copy, "refused": refused}
     part = request.headers.get("hx-target")  # of the page, if a script replaces only that
     name = f"{part}.html" if part in ("board", "finding") else "verified.html"
@@ -149,6 +148,8 @@ def _board(
     searched = bool(look.job.request.get("corpus")) or site.searches_web
     of_example = bool(look.job.request.get("example"))
     offers_search = look.may_run and not searched and not (of_example and demo.web(site))
+    asks = look.who if offers_search and not of_example else None
+    corpora = filled_corpora(site, asks, None) if asks else []
     query = {} if at == verified.threshold else {"threshold": f"{at:g}"}
 
     def address(claim_id: str) -> str:
@@ -173,9 +174,7 @@ def _board(
         "coverage": coverage_at(verified.report, report),
         "searched": searched,
         "offers_search": offers_search,
-        "corpora": filled_corpora(site, look.who, None)
-        if look.who and offers_search and not of_example
-        else [],
+        "corpora": corpora,
         "n_uncited": sum(not finding.citations for finding in report.findings),
         "sent": verified.view.get("sent") if look.is_own else None,
         "own": list(dict.fromkeys(_own_copies(report))) if look.is_own else [],

@@ -13,12 +13,11 @@ from anyio.to_thread import run_sync
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, computed_field
-from starlette.requests import ClientDisconnect
 
 from pincite.codec import JsonReport
 from pincite.errors import InputError
 from pincite.types import own_digest
-from pincite_server.corpora import UNREADABLE, CorpusEntry, DiskFull
+from pincite_server.corpora import UNREADABLE, CorpusEntry
 from pincite_server.identity import Consent, Identity, Reader, Runner
 from pincite_server.jobs import Job, JobStore, Status
 from pincite_server.problems import Problem, not_found
@@ -47,6 +46,10 @@ OF_STARTING: dict[int | str, dict[str, Any]] = {
     },
     507: {"description": "The server's disk is nearly full (`disk_full`)."},
 }
+OFFLINE = (
+    "This server does not fetch pages from the web (online = false), so it cannot look up a title "
+    "or an address. Send the article as text."
+)
 ReportT = TypeVar("ReportT", bound=JsonReport)
 POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
@@ -102,20 +105,10 @@ class EventList(BaseModel):
 
 
 def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
-    """Queue a job.
-
-    Raises:
-        Problem: 422, the server cannot fulfil the request.
-        DiskFull, QueueFull, TooManyOfYours
-    """
-    site.quotas.check_disk()
+    """Queue a job. Raises Problem: 422, the server cannot fulfil the request; 429; 507."""
+    site.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
-        raise Problem(
-            422,
-            "offline",
-            "This server does not fetch pages from the web (online = false), so it cannot look up "
-            "a title or an address. Send the article as text.",
-        )
+        raise Problem(422, "offline", OFFLINE)
     model = body.settings.chat_model
     if model is not None and model not in site.server.models:
         raise Problem(422, "unknown_model", f"The server offers no model {model!r}.")
@@ -140,10 +133,7 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
 def filled_corpora(
     site: Site, who: Identity, last: Job | None, example: str | None = None
 ) -> list[CorpusEntry]:
-    """Return the corpora with documents that the user may read, the likeliest first.
-
-    That is what the user's last job of this kind searched, else the corpus of the examples.
-    """
+    """The corpora with documents that the user may read; first of the `last` job or `example`."""
     likely = corpora_in((last.request.get("corpus") if last else None) or example)
     filled = [entry for entry in site.corpora_for(who) if not site.corpora.is_empty(entry)]
     return sorted(filled, key=lambda entry: (entry.is_missing, entry.corpus_id not in likely))
@@ -206,22 +196,17 @@ async def upload_form(
 ) -> AsyncIterator[tuple[str, Form]]:
     """Receive a form; yield its upload id and the form. The upload is removed if the block raises.
 
-    `known` has its fields, and `long` gives the limits in bytes of long fields.
-
-    Raises:
-        Problem: the form belongs to another session, or is not a form.
-        DiskFull
+    `known` has its fields, and `long` gives the limits in bytes of long fields. Raises Problem: the
+    form belongs to another session, or is not a form; 507.
     """
     token = request.headers.get(CSRF_HEADER)
     if token is not None and who.csrf:
         check_token(token, who.csrf)  # before anything is stored
-    kind = request.headers.get("content-type", "")
-    await run_sync(site.quotas.check_disk)
+    await run_sync(site.check_disk)
     try:
-        with site.library.uploads.filling() as upload_id:
-            folder = site.library.uploads.at(upload_id)
-            fields = {*known, CSRF_FIELD}
-            form = await receive_form(kind, _body(request), folder, fields, long or {})
+        with site.uploads.filling() as upload_id:
+            folder, fields = site.uploads.at(upload_id), {*known, CSRF_FIELD}
+            form = await receive_form(request, folder, fields, long or {})
             if token is None and who.csrf:
                 check_token(form.fields.get(CSRF_FIELD), who.csrf)
             yield upload_id, form
@@ -229,16 +214,9 @@ async def upload_form(
         raise Problem(422, "invalid_form", str(error)) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull("The server's disk is full; nothing was stored.") from error
+            detail = "The server's disk is full; nothing was stored."
+            raise Problem(507, "disk_full", detail) from error
         raise
-
-
-async def _body(request: Request) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in request.stream():
-            yield chunk
-    except ClientDisconnect as error:
-        raise BadForm("The connection was closed before the end of the form.") from error
 
 
 @api.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
@@ -364,10 +342,8 @@ async def get_events(
     if "text/event-stream" not in request.headers.get("accept", ""):
         events = await run_sync(site.jobs.events, job_id, after)
         last = events[-1].number if events else after
-        body = EventList(
-            events=[EventBody.model_validate(event) for event in events],
-            ended=job.ended and last >= job.n_events,
-        )
+        shown = [EventBody.model_validate(event) for event in events]
+        body = EventList(events=shown, ended=job.ended and last >= job.n_events)
         return Response(body.model_dump_json(), media_type="application/json")
     stream = _stream(site.jobs, job_id, after, request)
     return StreamingResponse(stream, media_type="text/event-stream")

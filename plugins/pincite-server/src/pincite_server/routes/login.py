@@ -14,7 +14,7 @@ from pydantic import Field
 
 from pincite.errors import ConfigError
 from pincite_server import forms, oauth
-from pincite_server.accounts import LINK_PATH, REGISTER_PATH, Account, AccountExists, name_key
+from pincite_server.accounts import LINK_PATH, NAME_TAKEN, REGISTER_PATH, Account, name_key
 from pincite_server.forms import Form, also_posted
 from pincite_server.identity import (
     DAY,
@@ -26,11 +26,10 @@ from pincite_server.identity import (
     Role,
     SessionUser,
 )
-from pincite_server.languages import language_of
+from pincite_server.languages import chosen, language_of
 from pincite_server.logs import AUDIT
 from pincite_server.middleware import OWN_SITE
 from pincite_server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
-from pincite_server.operator_texts import chosen
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import page
 from pincite_server.requests import Body, Line, Text
@@ -68,10 +67,7 @@ def log_out(who: SessionUser, request: Request, response: Response, site: Stores
 
 
 def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> None:
-    """Log in by name and password; set the cookie on `response`.
-
-    Raises Problem: 401, the same for every cause; 429, too many attempts.
-    """
+    """Log in, setting the cookie. Raises Problem: 401, the same for every cause; 429."""
     named = site.people.accounts.named(login.name)
     who = f"{named.name} ({named.account_id})" if named else "an unknown name"
     try:
@@ -104,11 +100,8 @@ def consent_page(request: Request, who: SessionUser, site: Stores, next: Short =
     terms: Mapping[str, str] = request.app.state.terms
     if who.consent is not Consent.MISSING:
         return forms.redirect(forms.local(next))
-    values: dict[str, Any] = {
-        "terms": chosen(terms, language_of(request)),
-        "then": forms.local(next),
-    }
-    return page(request, "consent.html", who, logged=bool(site.settings.results.folder), **values)
+    text, logged = chosen(terms, language_of(request)), bool(site.settings.results.folder)
+    return page(request, "consent.html", who, terms=text, then=forms.local(next), logged=logged)
 
 
 @pages.post("/consent")
@@ -171,9 +164,8 @@ def _account_by_link(request: Request, site: Site, token: str) -> Account:
 def _password_page(
     request: Request, token: str, account: Account, error: ConfigError | None = None
 ) -> HTMLResponse:
-    status = 422 if error else 200
     values: dict[str, Any] = {"token": token, "account": account, "error": error}
-    return page(request, "password_link.html", None, status=status, **values)
+    return page(request, "password_link.html", None, status=422 if error else 200, **values)
 
 
 class RegisterRequest(LinkRequest):
@@ -199,12 +191,12 @@ def register(form: Form, request: Request, site: Stores) -> Response:
     accounts, shared = site.people.accounts, site.server.shared_account
     try:
         if name_key(body.name) == name_key(shared):  # even if it has not been created yet
-            raise AccountExists(f"There is already an account called {shared!r}.")
+            raise Problem(409, "name_taken", NAME_TAKEN % shared)
         if body.token:
             account = accounts.register(body.name, body.new, body.token)
         else:
             account = accounts.add(body.name, REGISTERED_ROLE, body.new)
-    except (ConfigError, AccountExists) as error:
+    except (ConfigError, Problem) as error:
         values: dict[str, Any] = {"token": body.token, "typed": body.name, "error": error}
         return page(request, "register.html", None, status=422, **values)
     if account is None:  # another request was faster
@@ -220,9 +212,8 @@ def _may_register(request: Request, site: Site, token: str, key: str) -> Callabl
     """Count an attempt; return what forgets it. Raises Problem: 404, no valid invitation; 429."""
     forget_try: Callable[[], None] = request.app.state.limits.try_login(request, key)
     kind = site.server.registration
-    if kind == "closed" or not (
-        site.people.accounts.is_invited(token) if token else kind == "open"
-    ):
+    is_allowed = site.people.accounts.is_invited(token) if token else kind == "open"
+    if kind == "closed" or not is_allowed:
         AUDIT.info("invalid invitation")
         raise not_found(BAD_LINK)
     return forget_try
@@ -265,9 +256,7 @@ def begin_provider_login(
 ) -> Response:
     """Send the browser to a provider, to log in or to link the user's account.
 
-    Raises:
-        Problem: 404 no such provider; 401, 403 the account cannot be linked now, or the request
-            comes from another site's page.
+    Raises Problem: 404; 401, 403 it cannot be linked now, or another site's page sends the request.
     """
     if link:
         _check_may_link(who, FRESH_SECONDS)
@@ -284,12 +273,7 @@ def begin_provider_login(
 
 @pages.get("/login/{provider}/callback")
 def finish_provider_login(
-    provider: str,
-    request: Request,
-    who: Guest,
-    site: Stores,
-    state: Short = "",
-    code: Short = "",
+    provider: str, request: Request, who: Guest, site: Stores, state: Short = "", code: Short = ""
 ) -> Response:
     """Log in a browser that comes back from a provider, or link its account.
 
@@ -302,16 +286,14 @@ def finish_provider_login(
         detail = "The login began in another browser or too long ago, or is already complete."
         raise Problem(400, "login_expired", f"{detail} Log in again.")
     if not code:
-        detail = "The provider reports that you did not allow the login."
-        raise Problem(403, "login_refused", detail)
+        raise oauth.refused("The provider reports that you did not allow the login.")
     answer = forms.redirect(forms.local(attempt.next))
     set_cookie(answer, site.server, "login", "", 0)
     person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
     if not attempt.account_id:
         begin_session(request, answer, site, _account_of(site, provider, config, person))
     elif who is None or who.account_id != attempt.account_id:
-        detail = "You were logged out in the meantime. Nothing was linked."
-        raise Problem(403, "login_refused", detail)
+        raise oauth.refused("You were logged out in the meantime. Nothing was linked.")
     else:
         _check_may_link(who, FRESH_SECONDS + ATTEMPT_SECONDS)  # the cookie proves nothing
         site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
@@ -333,8 +315,9 @@ def _account_of(site: Site, name: str, provider: Provider, person: Person) -> st
     if account is None and provider.role:
         account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
     if account is None or account.disabled:
-        detail = "No account is linked with this login. Ask the operator of this server."
-        raise Problem(403, "login_refused", detail)
+        raise oauth.refused(
+            "No account is linked with this login. Ask the operator of this server."
+        )
     return account.account_id
 
 

@@ -1,4 +1,4 @@
-"""Health, version and metrics for operators; language and help for visitors."""
+"""Health, version and metrics for operators; language, help and static files for visitors."""
 
 from importlib.metadata import version
 
@@ -11,8 +11,8 @@ from pincite_server import forms, languages, operation
 from pincite_server.forms import Form
 from pincite_server.identity import PUBLIC, Guest, Permission, needs
 from pincite_server.operation import Metrics
-from pincite_server.problems import Problem
-from pincite_server.rendering import page
+from pincite_server.problems import Problem, not_found
+from pincite_server.rendering import page, static_address, static_files
 from pincite_server.routing import Router
 from pincite_server.site import Stores
 from pincite_server.worker import Worker
@@ -23,6 +23,8 @@ NOT_READY = {  # public, so without URLs and paths
     "worker": "No worker takes jobs: start `pincite serve` with --jobs, or `pincite worker`.",
 }
 KEPT_SECONDS = 365 * 86400
+IMMUTABLE = f"public, max-age={KEPT_SECONDS}, immutable"
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 api = Router(tags=["operation"])
 pages = Router(include_in_schema=False)
 
@@ -56,16 +58,12 @@ async def healthz() -> Health:
 def readyz(request: Request, site: Stores) -> Ready:
     """Readiness: whether database, data folder and worker can work."""
     worker: Worker | None = request.app.state.worker
-    has_tables = operation.tables(site.database).well
+    has_tables, has_room = operation.tables(site.database).well, operation.folder(site.server).well
     if worker and worker.slots:
         works = worker.works
     else:  # other processes run the jobs
         works = not has_tables or operation.workers(site.jobs).well
-    parts = {
-        "database": has_tables,
-        "folder": operation.folder(site.server).well,
-        "worker": works,
-    }
+    parts = {"database": has_tables, "folder": has_room, "worker": works}
     if failing := [name for name, well in parts.items() if not well]:
         errors = [{"where": name, "what": NOT_READY[name]} for name in failing]
         detail = " ".join(NOT_READY[name] for name in failing)
@@ -97,15 +95,19 @@ def preferences(form: Form, site: Stores) -> RedirectResponse:
     """Store the language in a cookie, and go back."""
     answer = forms.redirect(forms.local(forms.text(form, "back")))
     if (language := forms.text(form, "language")) in languages.LANGUAGES:
-        answer.set_cookie(
-            languages.LANGUAGE,
-            language,
-            max_age=KEPT_SECONDS,
-            httponly=True,
-            samesite="lax",
-            secure=site.server.mode == "server" and site.server.secure_cookies,
-        )
+        secure = site.server.mode == "server" and site.server.secure_cookies
+        answer.set_cookie(languages.LANGUAGE, language, KEPT_SECONDS, secure=secure, httponly=True)
     return answer
+
+
+@pages.get("/static/{digest}/{name}", dependencies=[PUBLIC])
+def static(digest: str, name: str) -> Response:
+    """A static file, which browsers keep for good: its address has a hash of its content."""
+    files = static_files()
+    if name not in files or static_address(name) != f"/static/{digest}/{name}":
+        raise not_found()
+    media_type = MEDIA_TYPES[name.rpartition(".")[2]]
+    return Response(files[name], media_type=media_type, headers={"Cache-Control": IMMUTABLE})
 
 
 @pages.get("/help")

@@ -29,7 +29,7 @@ from pincite_server.languages import language_of, translations
 from pincite_server.problems import not_found
 from pincite_server.rendering import Look, page
 from pincite_server.requests import Body, Cursor, IdPath
-from pincite_server.routes import ask, check, corpora, findings, jobs
+from pincite_server.routes import check_ask, corpora, findings, jobs
 from pincite_server.routes.jobs import parsed, readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
@@ -39,8 +39,8 @@ from pincite_server.tables import Kind
 View = Callable[[Request, Look, Site, bytes], HTMLResponse | None]
 VIEWS: dict[Kind, View] = {
     "verify": findings.result_page,
-    "check": check.result_page,
-    "ask": ask.result_page,
+    "check": check_ask.check_page,
+    "ask": check_ask.answer_page,
     "ingest": corpora.result_page,
 }
 WRITERS: dict[Kind, Mapping[str, Callable[..., str]]] = {
@@ -49,8 +49,8 @@ WRITERS: dict[Kind, Mapping[str, Callable[..., str]]] = {
         "wikitext": lambda report, wrong: to_wikitext(report, date.today(), wrong),
         "csv": lambda report, _wrong: render.to_csv(report),
     },
-    "check": check.WRITERS,
-    "ask": ask.WRITERS,
+    "check": check_ask.CHECK_WRITERS,
+    "ask": check_ask.ASK_WRITERS,
 }
 MEDIA_TYPES = {
     "html": "text/html",
@@ -115,15 +115,13 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
         report = findings.report_at(found, findings.threshold_in(request), wrong) if found else None
         write = partial(write, wrong=wrong) if write else None
     else:
-        report = parsed(
-            AnswerReport if job.kind == "ask" else CheckReport, site.jobs.result(job_id)
-        )
+        kind = AnswerReport if job.kind == "ask" else CheckReport
+        report = parsed(kind, site.jobs.result(job_id))
     if report is None or write is None:
         raise not_found()
-    headers = {
-        "Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"',
-        **({"Content-Security-Policy": POLICY} if ending == "html" else {}),
-    }
+    headers = {"Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"'}
+    if ending == "html":
+        headers["Content-Security-Policy"] = POLICY
     # A lone surrogate, which UTF-8 cannot encode, becomes "?".
     content = write(report).encode("utf-8", "replace")
     return Response(content, 200, headers, f"{MEDIA_TYPES[ending]}; charset=utf-8")
@@ -172,7 +170,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "ahead": site.jobs.n_ahead(job.job_id) if job.status == "queued" else 0,
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
-        **(ask.so_far(events) if job.kind == "ask" else {}),
+        **(check_ask.so_far(events) if job.kind == "ask" else {}),
         "labels": Counter(each["label"] for each in judged),
         "failing": failing[:MAX_FAILING],
     }

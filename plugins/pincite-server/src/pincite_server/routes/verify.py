@@ -104,30 +104,22 @@ async def verify_files(request: Request, response: Response, who: Runner, site: 
 async def _job_of_form(
     request: Request, who: Identity, site: Site, received: list[SentForm]
 ) -> Job:
-    """Start the job of a form; files are written to the disk as they come.
-
-    Appends the form to `received`, also if it then raises a problem with its values.
-    """
+    """Start the job of a form, which is appended to `received` even if its values are refused."""
     long = {"article": int(site.server.body_megabytes * 1e6)}
     async with upload_form(request, who, site, FIELDS, long) as (upload_id, sent):
         received.append(sent)
         job = await run_sync(_started, site, who, upload_id, sent)
     if "upload" not in job.request:
-        await run_sync(site.library.uploads.remove, upload_id)
+        await run_sync(site.uploads.remove, upload_id)
     return job
 
 
 def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
-    """Start the job that a form describes.
-
-    Raises:
-        Problem: 422, the form is incomplete.
-        AccountFull, QueueFull, TooManyOfYours
-    """
+    """Start the job that a form describes. Raises Problem: 422, the form is incomplete."""
     sources = [file for field, file in sent.files if field.startswith(SOURCES)]
     if n_bytes := sum(file.n_bytes for file in sources):
-        site.quotas.check_account(who.account_id, n_bytes)
-    values = _article(site, sent, site.library.uploads.at(upload_id))
+        site.check_account(who.account_id, n_bytes)
+    values = _article(site, sent, site.uploads.at(upload_id))
     if corpora := sent.fields.get("corpus", "").split():
         values["corpus"] = corpora
     if sent.fields.get("verify_uncited") or sent.fields.get("draft"):
@@ -139,10 +131,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
 
 
 def _article(site: Site, sent: SentForm, folder: Path) -> dict[str, Any]:
-    """The article of a form: a file, else a text with several lines or markup, else a title.
-
-    Raises Problem: 422, the file exceeds the limit for an article, or is not one.
-    """
+    """The article of a form: a file, else a text with several lines or markup, else a title."""
     text, title = (sent.fields.get(name, "").strip() for name in ("article", "title"))
     file = next((file for field, file in sent.files if field == "file"), None)
     if file is None:

@@ -18,10 +18,7 @@ from pincite_server.site import Site, opened
 from pincite_server.tables import Kind
 
 # Over http, and as fast as a test asks; nobody runs jobs.
-OPEN: dict[str, Any] = {
-    "secure_cookies": False,
-    "requests_a_minute": 0,
-}
+OPEN: dict[str, Any] = {"secure_cookies": False, "requests_a_minute": 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
-from server.browser.looks import seen_in_all_looks
-from server.browser.watched import Watched
+from server.browser.watched import Watched, seen_in_all_looks
 from server.processes import Served
 
 Watch = Callable[..., Watched]

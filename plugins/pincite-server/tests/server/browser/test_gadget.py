@@ -13,28 +13,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from server.browser import wiki_pages
-from server.browser.looks import accessible, within_the_edge
-from server.browser.watched import payloads
-from server.browser.wiki_pages import (
-    ARTICLES,
-    BRIDGE,
-    ORIGIN,
-    PICTURED,
-    SKINS,
-    TRAM,
-    note,
-    ref,
-    references,
-)
+from server.browser.watched import accessible, payloads, within_the_edge
+from server.browser.wiki_pages import ARTICLES, ORIGIN, note, ref, references
 from server.processes import Served
 
 from pincite_server import wikis
 
 SCRIPT = Path(__file__).parents[5] / "gadget" / "pincite.js"
-SOURCES = {
-    BRIDGE: "The old bridge of Varde was opened in 1911 by the mayor of the town, who spoke.",
-    TRAM: "The tram of Varde reached the harbour in 1922, and the town had a holiday that day.",
-}
 
 
 @dataclass
@@ -94,7 +79,7 @@ def served_to_the_wiki(folder: Path) -> Served:
     """A server in a folder, for the wiki."""
     with pytest.MonkeyPatch.context() as given:
         given.setenv("PINCITE_LIBRARY_OWN_COPIES", str(folder / "copies"))
-        for n, (url, text) in enumerate(SOURCES.items()):
+        for n, (url, text) in enumerate(wiki_pages.SOURCES.items()):
             (folder / f"{n}.txt").write_text(text, encoding="utf-8")
             attach = [sys.executable, "-m", "pincite", "source", "attach", url, f"{n}.txt"]
             subprocess.run(attach, check=True, cwd=folder, capture_output=True, env=os.environ)
@@ -138,7 +123,7 @@ def checked(page: Page, what: str = "Check this page") -> Page:
 
 
 DARKEN = "on => document.documentElement.classList.toggle('skin-theme-clientpref-night', on)"
-PAIRS = [("plain", skin) for skin in SKINS]
+PAIRS = [("plain", skin) for skin in wiki_pages.SKINS]
 PAIRS += [(article, "vector-2022") for article in ARTICLES if article != "plain"]
 
 
@@ -182,7 +167,7 @@ def test_counts_the_claims_and_steps_through_the_problems(wiki: Wiki) -> None:
         route.fulfill(response=found, json=told)
 
     wiki.answered = answered
-    page = checked(wiki.open("vector-2022", PICTURED))
+    page = checked(wiki.open("vector-2022", wiki_pages.PICTURED))
     status = page.locator(".pincite [role=status]").first
     assert re.findall(r"\d+", status.inner_text()) == ["4", "1", "2", "1"]
     shown = page.locator(".pincite-dot[aria-current]")

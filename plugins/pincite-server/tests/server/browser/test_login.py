@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Page, expect
 from server.browser.furnished import Furnished, log_in
-from server.browser.looks import opened_details, seen_in_all_looks
-from server.browser.watched import Watched
+from server.browser.watched import Watched, opened_details, seen_in_all_looks
 from support.rows import text_of
 
 Watch = Callable[..., Watched]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 from samples import report
-from server.browser.looks import opened_details, seen_in_all_looks
+from server.browser.watched import opened_details, seen_in_all_looks
 
 from pincite.types import Label
 from pincite.verbs.verify import render

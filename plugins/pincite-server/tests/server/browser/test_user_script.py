@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, e
 from server.processes import Served
 from support import mediawiki
 from support.mediawiki import MediaWiki
+from support.rows import text_of
 
 from pincite_server import wikis
 
@@ -107,21 +108,8 @@ def checked(page: Page) -> Page:
 def label_of(page: Page, words: str) -> str:
     """The label of the first dot after some words of the article."""
     paragraph = page.locator(".mw-parser-output p", has_text=words)
-    return str(
-        paragraph.evaluate(
-            """(p, words) => {
-                const dots = [...p.querySelectorAll('.pincite-dot')];
-                const before = (dot) => {
-                    const range = document.createRange();
-                    range.setStart(p, 0);
-                    range.setEndBefore(dot);
-                    return range.toString();
-                };
-                return dots.find((dot) => before(dot).includes(words)).className;
-            }""",
-            words,
-        )
-    ).removeprefix("pincite-dot pincite-")
+    found = paragraph.evaluate(text_of("server/browser/user_script/label_of.js"), words)
+    return str(found).removeprefix("pincite-dot pincite-")
 
 
 def test_the_wiki_accepts_the_documented_line_of_common_js(wiki: MediaWiki) -> None:
@@ -186,28 +174,14 @@ def test_a_tagged_claim_says_why_no_tag_is_offered(page: Page, wiki: MediaWiki) 
 def test_the_visual_editor_has_its_text_checked(page: Page, wiki: MediaWiki) -> None:
     page.goto(f"{wiki.url}/w/index.php?{urlencode({'title': TITLE, 'veaction': 'edit'})}")
     page.locator("html.ve-active").wait_for()
-    page.evaluate(
-        """() => {
-            const model = ve.init.target.getSurface().getModel();
-            const data = model.getDocument().data.data;
-            let n = 0;
-            while (data.slice(n, n + 6).map((each) => each[0] || each).join('') !== '69,500') n++;
-            model.getLinearFragment(new ve.Range(n, n + 6)).insertContent('96,500');
-        }"""
-    )
+    page.evaluate(text_of("server/browser/user_script/replace.js"))
     checked(begun(page))
     expect(page.get_by_role("button", name="It cost 96,500 kroner.")).to_be_visible()
 
 
 def test_published_findings_are_shown_at_once(page: Page, wiki: MediaWiki) -> None:
-    finding = {
-        "claim": WRONG,
-        "label": "refuted",
-        "quote": "Building the lighthouse took 96,500 kroner.",
-        "source_url": f"{wiki.sources.url}/light-cost.html",
-        "reasons": ["The source has another value."],
-        "proposed": "{{failed verification}}",
-    }
+    finding = json.loads(text_of("server/browser/user_script/finding.json"))
+    finding |= {"claim": WRONG, "source_url": f"{wiki.sources.url}/light-cost.html"}
     asked: list[str] = []
 
     def answered(route: Route) -> None:

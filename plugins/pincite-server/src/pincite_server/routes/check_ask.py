@@ -1,9 +1,10 @@
-"""The pages of `check`: a statement, its editable readings, and the evidence for each.
+"""The pages of `check` and `ask`: a statement or a question for a corpus, and what it says.
 
 A check takes two jobs: the first finds readings; the second looks for evidence for those that the
 user kept or reworded. "Check now" starts only the second.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from fastapi import Request, Response
@@ -12,13 +13,17 @@ from starlette.datastructures import FormData
 
 from pincite import codec
 from pincite.errors import InputError
-from pincite.report import cells
+from pincite.report import bibliography, cells
 from pincite.types import StatementType
+from pincite.verbs.ask import render as ask_render
+from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.ask.report import AnswerReport, Checked
 from pincite.verbs.check import render, wording
 from pincite.verbs.check.report import CheckReport, Interpretation, to_csv
 from pincite_server import demo, forms
 from pincite_server.forms import Form
 from pincite_server.identity import Consent, Identity, Reader, Runner
+from pincite_server.jobs import Event
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import Look, page, words_of
 from pincite_server.requests import MOST_AT_ONCE, AskRequest, CheckRequest
@@ -29,11 +34,19 @@ from pincite_server.site import Site, Stores
 pages = Router(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
 KINDS = tuple(map(str, StatementType))
-WRITERS = {
+CHECK_WRITERS: dict[str, Callable[[CheckReport], str]] = {
     "md": render.to_footnotes,
     "jsonld": render.to_claimreview,
     "html": render.to_html,
     "csv": to_csv,
+}
+ASK_WRITERS: dict[str, Callable[[AnswerReport], str]] = {
+    "bib": lambda report: bibliography.to_bibtex(report.cited_references),
+    "ris": lambda report: bibliography.to_ris(report.cited_references),
+    "csl.json": lambda report: bibliography.to_csl(report.cited_references),
+    "md": ask_render.to_markdown,
+    "html": ask_render.to_html,
+    "csv": ask_render.to_csv,
 }
 
 
@@ -47,6 +60,18 @@ def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Find readings of a statement, or look for evidence at once."""
     return submitted(form, request, who, site, "check")
+
+
+@pages.get("/ask")
+def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """A form for question and corpus."""
+    return form_page(request, who, site, "ask")
+
+
+@pages.post("/ask", response_model=None)
+def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
+    """Ask a question, and go to the page where the answer appears."""
+    return submitted(form, request, who, site, "ask")
 
 
 @pages.post("/jobs/{job_id}/readings")
@@ -74,7 +99,7 @@ def readings(job_id: str, form: Form, who: Runner, site: Stores) -> RedirectResp
     return forms.redirect(f"/jobs/{start_job(site, who, 'check', body).job_id}")
 
 
-def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
+def check_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """Render the editable readings or the evidence; None if another version wrote the result."""
     report = parsed(CheckReport, result)
     if report is None:
@@ -121,10 +146,7 @@ def submitted(
 def form_page(
     request: Request, who: Identity, site: Site, kind: Literal["check", "ask"], **again: Any
 ) -> HTMLResponse:
-    """Render the form for a job on a corpus, preset with the user's last corpus and settings.
-
-    `again` has the values of a form with errors, or with several texts to be confirmed.
-    """
+    """Render a form, preset as the user's last one; `again` has values to correct or confirm."""
     examples = demo.examples(site, kind)
     last = last_job(site, who, kind)
     corpora = filled_corpora(site, who, last, examples and examples.corpus_id)
@@ -160,3 +182,34 @@ def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse 
         meanings=wording.KINDS,
         most=MOST_READINGS,
     )
+
+
+def answer_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
+    """Render the answer; None if another version of Pincite wrote it."""
+    report, own = parsed(AnswerReport, result), look.is_own
+    if report is None:
+        return None
+    shown = {"with_texts": own, "only_passages": not own}
+    return page(
+        request,
+        "answered.html",
+        look.who,
+        look=look,
+        job=look.job,
+        report=report,
+        answers=ask_render.views(report.answers, words_of(request), **shown),
+        advice=ask_wording.advice(report.answers),
+        used=cells.usage_line(report.usage),
+    )
+
+
+def so_far(events: Sequence[Event]) -> dict[str, Any]:
+    """Template values of a running job: verified sentences and pending drafts."""
+    starts = (n for n, event in enumerate(events) if event.kind == "item")
+    events = events[max(starts, default=0) :]
+    found = [event.data for event in events if event.kind == "sentence"]
+    verified = [codec.from_values(Checked, each) for each in found]
+    drafts = [event.data for event in events if event.kind == "draft"]
+    draft: Mapping[str, Any] = drafts[-1] if drafts else {"after": 0, "texts": []}
+    waiting = draft["texts"][max(0, len(verified) - draft["after"]) :]
+    return {"checked": verified, "waiting": waiting, "looks": ask_wording.LOOKS}

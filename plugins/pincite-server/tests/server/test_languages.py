@@ -1,13 +1,52 @@
-"""The translations are complete, and what the program reads is what the translators wrote."""
+"""Translations: they are complete, and notes of reports keep their values in German."""
 
 import re
 
 import pytest
+from starlette.requests import Request
 
 import make_locale
-from pincite_server.languages import LANGUAGES, language_of
+from pincite import notes
+from pincite.notes import ENGLISH, Note, as_written
+from pincite_server.languages import LANGUAGES, language_of, translations
 
+GERMAN = translations("de").gettext
+VALUES = ["31", "p. 12", "<b>%(x)s</b> 50 %", "a; b", "line\nbreak", "{n} \\1", "\ud800"]
 OTHERS = [name for name in LANGUAGES if name != "en"]
+CODES = sorted(set(ENGLISH) - {notes.AS_WRITTEN})
+
+
+def german(note: Note) -> str:
+    return notes.said(note, GERMAN)
+
+
+def places(template: str) -> set[str]:
+    return set(re.findall(r"%\((\w+)\)s", template))
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_each_code_has_german_words_for_the_same_values(code: str) -> None:
+    english, translated = ENGLISH[code], GERMAN(ENGLISH[code])
+    assert places(translated) == places(english)
+    only_values = "%(file)s: %(problem)s"
+    assert (translated != english) == (english != only_values)
+    for value in VALUES:
+        values = {name: f"{value}{n}" for n, name in enumerate(sorted(places(english)))}
+        for say in (str, GERMAN):
+            words = notes.said(Note(code, values), say)
+            assert all(each in words for each in values.values()), words
+
+
+def test_several_words_are_quoted_as_the_language_quotes() -> None:
+    note = Note("not_stated", {"words": ("1913", "May")})
+    assert str(note) == "the passage does not state “1913”, “May”"
+    assert german(note).endswith(": „1913“, „May“")
+
+
+def test_a_text_without_a_code_stays_as_it_is() -> None:
+    for text in ("%(x)s", "no document is relevant enough to the question", "\ud800"):
+        (note,) = as_written(text)
+        assert german(note) == str(note) == text
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -35,8 +74,6 @@ def test_a_translation_has_the_same_places_and_no_markup(language: str) -> None:
 
 
 def test_the_language_is_the_chosen_or_the_browsers() -> None:
-    from starlette.requests import Request
-
     def asked(**headers: str) -> str:
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         return language_of(Request({"type": "http", "headers": raw}))
