@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -275,6 +275,10 @@ def check_undisturbed(address: str) -> None:
             assert bool(mine) == (there is not None)
             assert all(p.doc_id == (there and there.doc_id) for p in mine), "an old one is found"
         assert len(list(corpus.urls())) == sum(map(bool, wanted.values()))
+    check_sound(address)
+
+
+def check_sound(address: str) -> None:
     engine = engines.engine(address)
     engine.optimize(address, lambda *told: None, None)
     assert engine.verify(address, repair=False, tell=lambda *told: None) == []
@@ -309,6 +313,30 @@ def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batc
             assert {len(of_batch) for of_batch in states.values()} <= {1}
         assert [writer.wait() for writer in writers] == [0, 0]
     check_undisturbed(address)
+
+
+class Interrupted(FakeEncoder):
+    """Lets another writer finish before the first passages are encoded."""
+
+    def __init__(self, other: Callable[[], object]) -> None:
+        super().__init__()
+        self._waiting = [other]
+
+    def encode(self, texts, role):  # type: ignore[no-untyped-def]
+        while self._waiting:
+            self._waiting.pop()()
+        return super().encode(texts, role)
+
+
+def test_batch_replaces_what_another_wrote_after_it_was_compared(address: str) -> None:
+    first, second = [[writing.page(n, state) for n in range(3)] for state in (1, 2)]
+    with engines.create(address, FakeEncoder()) as other:
+        other.add(first[1:])
+        slow = Interrupted(lambda: other.add(second))
+        with engines.open(address, slow, write=True) as corpus:
+            assert corpus.add(first) == 3
+        assert other.get([page.url for page in first]) == first
+    check_sound(address)
 
 
 def test_killed_server(server: PostgreSQL, address: str, tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Databas
 
 _T = TypeVar("_T")
 Scored: TypeAlias = list[tuple[Any, float]]  # keys of passages with their scores, best first
+Prepared: TypeAlias = tuple[Document, Sequence[Passage], Sequence[Floats]]  # with its vectors
 OWN_RULES = {"format": "postgres-2", "lexical_rule": LEXICAL_RULE}
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
 WIDTH = 500  # of a search in the graph, as the embedded engine's
@@ -162,26 +163,22 @@ class PostgresCorpus(Corpus):
 
     def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
         self._require_write()
-        new = self._changed(documents, self.heads(key_of(document.url) for document in documents))
-        cut = [passages(document) for document in new]
-        vectors = self._vectors_of(cut, known)  # before the others have to wait
+        ready = self._prepared(self._changed(documents), known)  # before the others have to wait
 
-        def put() -> None:
-            heads = self.heads(key_of(document.url) for document in new)
-            left = {document.url for document in self._changed(new, heads)}  # another was faster
-            self._remove([heads[key] for url in left if (key := key_of(url)) in heads])
-            parts = zip(new, cut, vectors, strict=True)
-            self._insert([part for part in parts if part[0].url in left])
+        def put() -> int:
+            changed = self._changed(documents)  # another may have written meanwhile
+            ready.update(self._prepared([d for d in changed if d.url not in ready], known))
+            self._remove([document.url for document in changed])
+            self._insert([ready[document.url] for document in changed])
             if not self._defers.is_set():
                 self._index()
+            return len(changed)
 
-        if new:
-            self._writing(put)
-        return len(new)
+        return self._writing(put) if ready else 0
 
     def delete(self, urls: Sequence[str]) -> int:
         self._require_write()
-        return self._writing(lambda: self._remove(list(self.heads(map(key_of, urls)).values())))
+        return self._writing(lambda: self._remove(urls))
 
     def _require_write(self) -> None:
         if not self.writes:
@@ -189,27 +186,27 @@ class PostgresCorpus(Corpus):
                 f"{self.address} was opened for reading. Open it with write=True to change it."
             )
 
-    def _changed(self, documents: Sequence[Document], heads: Mapping[str, Head]) -> list[Document]:
-        """The documents that `heads` lacks, or has otherwise; of one address only the last."""
-        latest = {document.url: document for document in documents}
-        return [
-            document
-            for document in latest.values()
-            if not (head := heads.get(key_of(document.url)))
-            or head.version != content_hash(document)
-        ]
+    def _changed(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents that are new or differ from those stored; of one address only the last."""
+        latest = list({document.url: document for document in documents}.values())
+        compared = zip(latest, self.compared(latest), strict=True)
+        return [document for document, how in compared if how != "same"]
 
-    def _vectors_of(
-        self, cut: Sequence[Sequence[Passage]], known: Mapping[str, Floats]
-    ) -> list[Floats | None]:
-        """The vectors of each document's passages; None without an encoder or passages."""
-        if not self.has_vectors:
-            return [None] * len(cut)
-        every = [passage for of_one in cut for passage in of_one]
-        encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
-        starts = range(0, len(every), ENCODED_AT_ONCE)
-        made = iter([v for at in starts for v in encode(every[at : at + ENCODED_AT_ONCE])])
-        return [np.stack([next(made) for _ in of_one]) if of_one else None for of_one in cut]
+    def _prepared(
+        self, documents: Sequence[Document], known: Mapping[str, Floats]
+    ) -> dict[str, Prepared]:
+        """Each document by its address with its passages and, if there is an encoder, vectors."""
+        cut = [passages(document) for document in documents]
+        vectors = iter(np.empty((0, 0), np.float32))
+        if self.has_vectors:
+            every = [passage for of_one in cut for passage in of_one]
+            encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
+            starts = range(0, len(every), ENCODED_AT_ONCE)
+            vectors = iter([v for at in starts for v in encode(every[at : at + ENCODED_AT_ONCE])])
+        return {
+            document.url: (document, of_one, list(itertools.islice(vectors, len(of_one))))
+            for document, of_one in zip(documents, cut, strict=True)
+        }
 
     def _writing(self, work: Callable[[], _T]) -> _T:
         def checked() -> _T:
@@ -219,22 +216,20 @@ class PostgresCorpus(Corpus):
 
         return self._there.writing(checked)
 
-    def _insert(self, parts: Sequence[tuple[Document, Sequence[Passage], Floats | None]]) -> None:
+    def _insert(self, parts: Sequence[Prepared]) -> None:
         following = "nextval(pg_get_serial_sequence('{documents}', 'id'))"
         n = len(parts)
         ids = [i for (i,) in self._there.rows(f"SELECT {following} FROM generate_series(1, {n})")]
-        rows = [
-            row for id_, part in zip(ids, parts, strict=True) for row in _passage_rows(id_, *part)
-        ]
-        documents = [
-            _document_row(id_, document, len(cut))
-            for id_, (document, cut, _) in zip(ids, parts, strict=True)
-        ]
+        documents, rows = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+        for id_, (document, cut, vectors) in zip(ids, parts, strict=True):
+            documents.append(_document_row(id_, document, len(cut)))
+            rows += _passage_rows(id_, document, cut, vectors)
         self._there.copy("documents", _DOCUMENT, documents)
         self._there.copy("passages", (*_PASSAGE, *["vector"] * self.has_vectors), rows)
         self._count(ids, +1, [document.doc_id for document, *_ in parts], len(rows))
 
-    def _remove(self, heads: Sequence[Head]) -> int:
+    def _remove(self, urls: Sequence[str]) -> int:
+        heads = list(self.heads(map(key_of, urls)).values())
         asked = "SELECT id FROM {documents} WHERE key = ANY(%s)"
         ids = [id_ for (id_,) in self._there.rows(asked, [head.key for head in heads])]
         n_passages = sum(head.n_passages for head in heads)
@@ -293,10 +288,8 @@ class PostgresCorpus(Corpus):
         return [found.get(key) for key in keys]
 
     def every(self) -> Iterator[Head]:
-        last, sql = (
-            0,
-            f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s",
-        )
+        last = 0
+        sql = f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s"
         while rows := self._there.rows(sql, last, DOCUMENTS_AT_ONCE):
             yield from (_head(*row) for _, *row in rows)
             last = rows[-1][0]
@@ -336,13 +329,9 @@ class PostgresCorpus(Corpus):
 
     def spans(self, keys: Sequence[str]) -> dict[str, list[Span]]:
         """The spans of the documents' passages, in order."""
-        found, sql = (
-            defaultdict[str, list[Span]](list),
-            f"SELECT d.key, p.first, p.last FROM {_JOIN}",
-        )
-        for key, *span in self._there.rows(
-            f"{sql} WHERE d.key = ANY(%s) ORDER BY p.id", list(keys)
-        ):
+        found = defaultdict[str, list[Span]](list)
+        where = f"FROM {_JOIN} WHERE d.key = ANY(%s) ORDER BY p.id"
+        for key, *span in self._there.rows(f"SELECT d.key, p.first, p.last {where}", list(keys)):
             found[key].append(Span(*span))
         return found
 
@@ -527,7 +516,7 @@ def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, .
 
 
 def _passage_rows(
-    id_: int, document: Document, cut: Sequence[Passage], vectors: Floats | None
+    id_: int, document: Document, cut: Sequence[Passage], vectors: Sequence[Floats]
 ) -> Iterator[tuple[Any, ...]]:
     title = words_of(document.title, identify(document.title, document.language))
     at = n_before = 0
@@ -536,7 +525,7 @@ def _passage_rows(
         n_before += len(raw(document.text[at:start]))
         at, n_bytes = start, len(raw(passage.text))
         words = words_of(passage.text, passage.language)
-        vector = [_vector(vectors[n])] if vectors is not None else []
+        vector = map(_vector, vectors[n : n + 1])
         yield id_, start, end, n_before, n_bytes, len(words), _tsvector(words, title), *vector
 
 
