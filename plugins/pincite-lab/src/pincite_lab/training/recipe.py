@@ -25,7 +25,6 @@ RECORD = "run.json"
 MODEL = "model"
 
 STRICT = ConfigDict(extra="forbid", strict=True)
-Strategy = Literal["hard_em", "soft_em"]
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -51,9 +50,6 @@ class Recipe:
 
     sets: tuple[SetRecipe, ...]
     seed: Count = 13
-    strategy: Strategy = "hard_em"
-    temperature: tuple[Number, Number] = (0.1, 1.0)  # soft EM: at the first step, and after warm-up
-    temperature_steps: Count = 1000
     max_tokens: Size = 320
     max_passages: Size = 4  # of one evidence: those that share most words with the claim
     window_words: Count = 0  # of a passage; 0: split like `verify`, in two widths

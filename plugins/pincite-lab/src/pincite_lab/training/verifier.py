@@ -137,7 +137,7 @@ def descend(
             torch.manual_seed(recipe.seed * 1_000_003 + step)
             for part in optimizer.param_groups:
                 part["lr"] = recipe.learning_rate * rate_at(step, len(batches), recipe.warmup)
-            loss = work.objective.loss([groups[i] for i in batches[step]], step)
+            loss = work.objective.loss([groups[i] for i in batches[step]])
             if not torch.isfinite(loss):
                 raise InputError(
                     f"The loss is {loss.item()} at step {step}. Lower learning_rate in the recipe "

@@ -34,7 +34,6 @@ RECIPE = Recipe(
     batch_tokens=180,
     steps=20,
     learning_rate=5e-3,
-    temperature_steps=10,
 )
 
 
