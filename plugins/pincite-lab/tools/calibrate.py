@@ -29,6 +29,7 @@ with a contrary word ("rose" for "fell").
 import argparse
 import json
 import random
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -37,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
@@ -77,7 +79,6 @@ THRESHOLDS = [round(0.02 * i, 2) for i in range(1, 50)]
 TURNED = ("negation", "contrary")  # the evidence says the opposite
 KINDS = (*perturbations.KINDS, "contrary")  # what a rule can see
 SUPPORT_COLUMNS = [0, 2, 3, 4, 6, 7]  # "figure_differs" speaks of refutation
-REFUTE_COLUMNS = [0, 1, 2, 3, 4, 5, 6, 7]
 Floats = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
 
@@ -98,19 +99,24 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     args = parser.parse_args()
     folder = weights.locate(args.model)
-    verifier = CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
+    with closing(
+        CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
+    ) as verifier:
+        write(folder, calibrated(args, folder, verifier))
+
+
+def calibrated(
+    args: argparse.Namespace, folder: Path, verifier: CrossEncoderVerifier
+) -> dict[str, Any]:
     if args.translated:
         held = translated(args.claims / "train" / f"{args.translated}.jsonl.gz", args.seed)
-        write(folder, of_translated(args.translated, held, verifier))
-        verifier.close()
-        return
+        return of_translated(args.translated, held, verifier)
     dev = {name: list(read_labelled(args.claims / "dev" / f"{name}.jsonl.gz")) for name in DEV}
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     if args.only_refuting:
-        write(folder, json.loads((folder / weights.FILE).read_text("utf-8")) | refutes)
-        verifier.close()
-        return
+        known: dict[str, Any] = json.loads((folder / weights.FILE).read_text("utf-8"))
+        return known | refutes
     rows, of_set = [], []
     for name in SETS:
         # From the end of the order in which training takes them: unseen ones come first.
@@ -119,9 +125,7 @@ def main() -> None:
         rows += found
         of_set += [name] * len(found)
     fitted = fit(*all_features(rows, verifier), rows, of_set)
-    fitted |= scaled(fitted, dev, seen) | {"n_rows": len(rows)}
-    write(folder, fitted | refutes)
-    verifier.close()
+    return fitted | scaled(fitted, dev, seen) | {"n_rows": len(rows)} | refutes
 
 
 def translated(path: Path, seed: int) -> list[tuple[LabelledClaim, bool]]:
@@ -217,14 +221,9 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
 
 def all_pairs(rows: list[LabelledClaim]) -> tuple[list[tuple[Claim, Passage]], Whole]:
     """Every row's claim with each passage that `verify` would read, and whose row it is."""
-    pairs: list[tuple[Claim, Passage]] = []
-    owner: list[int] = []
-    for number, row in enumerate(rows):
-        found = cut(row)
-        for passage in found.passages:
-            pairs.append((found.claim, passage))
-            owner.append(number)
-    return pairs, np.array(owner)
+    found = [cut(row) for row in rows]
+    pairs = [(each.claim, passage) for each in found for passage in each.passages]
+    return pairs, np.repeat(np.arange(len(rows)), [len(each.passages) for each in found])
 
 
 def speaking(scores: Floats, owner: Whole, n_rows: int) -> Whole:
@@ -246,11 +245,11 @@ def fit(x: Floats, owner: Whole, rows: list[LabelledClaim], of_set: list[str]) -
     scores = x[:, 0]
     for _ in range(EM_ROUNDS):
         chosen = x[speaking(scores, owner, len(rows))]
-        support = weights_of(chosen[:, SUPPORT_COLUMNS], sets, supported)
-        support = spread(support, SUPPORT_COLUMNS)
+        support = weights_of(chosen, SUPPORT_COLUMNS, sets, supported)
         scores = x @ np.array(support[:-1], dtype=np.float32)
-    refute = weights_of(chosen[told][:, REFUTE_COLUMNS], sets[told], refuted[told])
-    return {"support": support, "refute": spread(refute, REFUTE_COLUMNS)}
+    every = list(range(len(weights.FEATURES)))
+    refute = weights_of(chosen[told], every, sets[told], refuted[told])
+    return {"support": support, "refute": refute}
 
 
 def held_back(path: Path | None, claims: Path) -> list[tuple[LabelledClaim, bool]]:
@@ -286,7 +285,7 @@ def refuting(
         kept = np.array([row.label == "support" for row in each])
         of_kind = np.array([kind_of(row) for row in each])
         true.append((surest(each, *seen[name], verifier)[kept], of_kind[kept]))
-    chosen = {}
+    chosen: dict[str, Any] = {}
     for kind in BOUNDS:
         mine = first & (kinds == kind)
         right = [
@@ -300,10 +299,7 @@ def refuting(
     bounds = np.array([chosen[f"{kind}_from"] for kind in kinds])
     said = ~first & (best >= bounds)
     measured = {"n": int(said.sum()), "right": int(refuted[said].sum())}
-    return {
-        **chosen,
-        "contrary_measured": measured | {"of": int(refuted[~first].sum())},
-    }
+    return chosen | {"contrary_measured": measured | {"of": int(refuted[~first].sum())}}
 
 
 def kind_of(row: LabelledClaim) -> str:
@@ -335,20 +331,13 @@ def surest_refutation(
     return best
 
 
-def spread(found: list[float], columns: list[int]) -> list[float]:
-    """Weights of some columns in the order of all FEATURES, the intercept last."""
-    whole = [0.0] * len(weights.FEATURES)
-    for column, weight in zip(columns, found, strict=False):
-        whole[column] = weight
-    return [*whole, found[-1]]
-
-
-def weights_of(x: Floats, sets: Floats, y: npt.NDArray[Any]) -> list[float]:
-    """The weights of the columns of x, the intercept last."""
+def weights_of(x: Floats, columns: list[int], sets: Floats, y: npt.NDArray[Any]) -> list[float]:
+    """The weights of FEATURES, 0 for all but some columns of x; the intercept last."""
     model = LogisticRegression(class_weight="balanced", max_iter=2000, fit_intercept=False)
-    found = model.fit(np.hstack([x, sets]), y).coef_[0]
-    slopes, intercepts = found[: x.shape[1]], found[x.shape[1] :]
-    return [round(float(w), 4) for w in (*slopes, intercepts.mean())]
+    found = model.fit(np.hstack([x[:, columns], sets]), y).coef_[0]
+    slopes = np.zeros(len(weights.FEATURES))
+    slopes[columns] = found[: len(columns)]
+    return [round(float(w), 4) for w in (*slopes, found[len(columns) :].mean())]
 
 
 def scaled(
@@ -371,20 +360,17 @@ def scaled(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     for learnt, held in folds.split(s, 2 * of_set + y):
         slope, shift = platt(s[learnt], y[learnt], w[learnt])
-        held_back[held] = sigmoid(slope * s[held] + shift)
+        held_back[held] = expit((slope * s[held] + shift).astype(np.float64))
     slope, shift = platt(s, y, w)
     first = list(dev).index(flagged)
-    p = sigmoid(slope * s[of_set == first] + shift)
+    p = expit((slope * s[of_set == first] + shift).astype(np.float64))
     return {
         "support": [
             round(slope * weight, 4) for weight in fitted["support"][:-1]
         ] + [round(slope * fitted["support"][-1] + shift, 4)],
-        "ece_held_back": {
-            "all": round(calibration_error(y, held_back), 4),
-            **{
-                name: round(calibration_error(y[of_set == i], held_back[of_set == i]), 4)
-                for i, name in enumerate(dev)
-            },
+        "ece_held_back": {"all": calibration_error(y, held_back)} | {
+            name: calibration_error(y[of_set == i], held_back[of_set == i])
+            for i, name in enumerate(dev)
         },
         "flags": flags(p, [row.label for row in dev[flagged]]),
     }  # fmt: skip
@@ -407,10 +393,6 @@ def platt(s: Floats, y: npt.NDArray[np.bool_], w: npt.NDArray[np.float64]) -> tu
     """Slope and intercept of log-odds over the score, by maximum likelihood."""
     model = LogisticRegression(C=1e6).fit(s[:, None], y, sample_weight=w * len(w))
     return float(model.coef_[0, 0]), float(model.intercept_[0])
-
-
-def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    return np.asarray(1 / (1 + np.exp(-x.astype(np.float64))))
 
 
 def write(folder: Path, fitted: dict[str, Any]) -> None:

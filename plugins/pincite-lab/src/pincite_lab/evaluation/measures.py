@@ -22,7 +22,6 @@ N_RESAMPLES = 1000
 N_BOOTSTRAP = 2000  # resamples of the means over queries, which are cheap
 N_BINS = 15
 SEED = 20
-_Z = 1.959964  # 97.5 % point of the normal distribution
 # Our names → ir-measures' names, as in SIDE's table 4.
 RANKING = {"P@1": "P@1", **{f"SR@{k}": f"Success@{k}" for k in CUTOFFS}, "RR": "RR"}
 RANKING |= {"R-Prec": "Rprec"}
@@ -59,18 +58,16 @@ def interval(values: Doubles) -> list[float]:
 
 
 def wilson(n_hits: int, n: int) -> list[float] | None:
-    """95 % interval of a share (Wilson 1927): (p̂ + z²/2n ± z·√(p̂(1−p̂)/n + z²/4n²)) / (1 + z²/n).
+    """95 % interval of a share (Wilson 1927), computed by SciPy.
 
     >>> wilson(9, 10)
     [0.5958, 0.9821]
     """
+    from scipy.stats import binomtest
+
     if not n:
         return None
-    share, z2 = n_hits / n, _Z**2
-    middle = share + z2 / (2 * n)
-    half = _Z * (share * (1 - share) / n + z2 / (4 * n * n)) ** 0.5
-    ends: Sequence[float] = [(middle + sign * half) / (1 + z2 / n) for sign in (-1, 1)]
-    return [round(min(1.0, max(0.0, end)), 4) for end in ends]
+    return [_round(end) for end in binomtest(n_hits, n).proportion_ci(method="wilson")]
 
 
 # Rankings
@@ -119,12 +116,13 @@ def binary_measures(
         return dict.fromkeys(names)
     from sklearn import metrics
 
-    found = (
-        metrics.roc_auc_score(supported, values),
-        metrics.average_precision_score(supported, values),
-        None if decided is None else metrics.balanced_accuracy_score(supported, decided),
-    )
-    return {name: None if x is None else _round(x) for name, x in zip(names, found, strict=True)}
+    found = {
+        "auroc": metrics.roc_auc_score(supported, values),
+        "average_precision": metrics.average_precision_score(supported, values),
+    }
+    if decided is not None:
+        found["balanced_accuracy"] = metrics.balanced_accuracy_score(supported, decided)
+    return {name: _round(found[name]) if name in found else None for name in names}
 
 
 def auroc_interval(supported: Flags, values: Doubles) -> list[float] | None:
