@@ -162,7 +162,7 @@ def names_of(compare: Comparison, translated: Callable[[str], str] = str) -> dic
     return {answer: translated(name) for answer, name in (sides | OTHERWISE).items()}
 
 
-def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "passages") -> str:
+def left_out(n_without_text: int, n_one_passage: int, compare: Comparison) -> str:
     """Of how many citations no two passages could be compared; empty: of none."""
     if not n_without_text and not n_one_passage:
         return ""

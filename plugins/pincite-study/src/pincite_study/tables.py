@@ -64,10 +64,10 @@ study_ratings = sa.Table(
     sa.Column("study_id", ID, nullable=False),
     sa.Column("item", sa.Integer, nullable=False),  # its number
     sa.Column("baseline_first", sa.Boolean, nullable=False),  # see `preferences.PAIRS`: as side A
-    sa.Column("lease", sa.Double, nullable=False),  # until then nobody else is given its place
-    sa.Column("shown", sa.Double, nullable=False),  # when it was last opened
-    sa.Column("seconds", sa.Double, nullable=False),  # that it was visible, together
-    sa.Column("n_answers", sa.Integer, nullable=False),  # how often it was answered
+    sa.Column("lease", sa.Double, nullable=False, default=0.0),  # of its place, until then
+    sa.Column("shown", sa.Double, nullable=False, default=0.0),  # when it was last opened
+    sa.Column("seconds", sa.Double, nullable=False, default=0.0),  # that it was visible, together
+    sa.Column("n_answers", sa.Integer, nullable=False, default=0),  # how often it was answered
     sa.Column("answered", sa.Double),  # when, for the last time; null: not yet
     sa.Column("answer", sa.String(10)),  # a, b, neither, both, unsure
     sa.Column("evidence_a", sa.String(10)),  # enough, partial, none

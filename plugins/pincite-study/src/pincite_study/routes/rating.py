@@ -85,17 +85,13 @@ TakingPart = Annotated[Rater, Depends(_surely)]
 class Visit:
     """A visit to a page of a study."""
 
-    link: str
-    study: Study
-    who: Identity | None
-    rater: Rater | None  # None: they have not joined
+    link: Link
+    study: Invited
+    who: Someone
+    rater: MaybeTakingPart  # None: they have not joined
 
 
-def _visit(link: Link, study: Invited, who: Someone, rater: MaybeTakingPart) -> Visit:
-    return Visit(link, study, who, rater)
-
-
-Visiting = Annotated[Visit, Depends(_visit)]
+Visiting = Annotated[Visit, Depends()]
 
 
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +131,7 @@ def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     try:
         _, key = RatingStore(site.database).join(visit.study.study_id, account)
     except Ended as error:
-        raise _ended_problem(error) from error
+        raise Problem(409, "ended", str(error)) from error
     except Full as error:
         raise Problem(409, "full", str(error)) from error
     answer.set_cookie(
@@ -195,7 +191,7 @@ def answer(
     try:
         there = RatingStore(site.database).answer(rater, position, said, body.seconds)
     except Ended as error:
-        raise _ended_problem(error) from error
+        raise Problem(409, "ended", str(error)) from error
     if not there:
         raise not_found()
     return forms.redirect(f"/studies/{link}/rate")
@@ -237,10 +233,6 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
     away = forms.redirect(f"/studies/{link}")
     away.delete_cookie(COOKIE, path=f"/studies/{link}")
     return away
-
-
-def _ended_problem(error: Ended) -> Problem:
-    return Problem(409, "ended", str(error))
 
 
 def _sides_of(task: Task) -> dict[str, Any]:
