@@ -9,7 +9,7 @@ counted, and published only on request.
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from enum import StrEnum
 from importlib.resources import files
@@ -117,8 +117,7 @@ class Record:
     proposed: str
 
     def values(self) -> dict[str, Any]:
-        names = ("label", "confidence", "quote", "source_url", "ref_name", "unread", "proposed")
-        return {name: getattr(self, name) for name in names} | {"notes": self.notes}
+        return {name: value for name, value in asdict(self).items() if name != "kind"}
 
 
 def record_of(

@@ -5,7 +5,7 @@ the page still in the queue, and what it had judged among the findings.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -117,13 +117,8 @@ class Watch:
 
     def done(self, page: PageRow, title: str, page_id: int, revision: int, due: float) -> None:
         """Note that all of a revision was checked; `title` is its page's title today."""
-        values: dict[str, Any] = {
-            "page_id": page_id,
-            "revision": revision,
-            "checked": now(),
-            "failures": 0,
-        }
-        values |= {"due": due, "priority": LISTED, "problem": None, "changed": None}
+        values: dict[str, Any] = {"page_id": page_id, "revision": revision, "checked": now()}
+        values |= {"failures": 0, "due": due, "priority": LISTED, "problem": None, "changed": None}
         with self._db.writing() as db:
             _rename(db, page.wiki, page.title, title)
             db.execute(pages.update().where(_titled(page.wiki, [title])).values(values))
@@ -167,26 +162,21 @@ class Watch:
     ) -> None:
         """Move findings with their sentences, each with when it expires; withdraw the others."""
         row = findings.c.finding_id
-        moved = sa.case((findings.c.span_start == sa.bindparam("new_start"), 0), else_=1)
+        moved = sa.case((findings.c.span_start == sa.bindparam("start"), 0), else_=1)
         move = findings.update().where(row == sa.bindparam("which")).ordered_values(
             ("moved", findings.c.moved + moved),  # first: MariaDB assigns one after another
-            ("span_start", sa.bindparam("new_start")),
-            ("span_end", sa.bindparam("new_end")),
-            ("span_sha256", sa.bindparam("new_sha256")),
+            ("span_start", sa.bindparam("start")),
+            ("span_end", sa.bindparam("end")),
+            ("span_sha256", sa.bindparam("sha256")),
             ("revision", revision),
-            ("expires", sa.bindparam("new_expires")),
+            ("expires", sa.bindparam("until")),
             ("state", State.LIVE),
             ("ended", None),
         )  # fmt: skip
         with self._db.writing() as db:
-            names = ("new_start", "new_end", "new_sha256")
-            given = [
-                {"which": which, "new_expires": expires}
-                | dict(zip(names, (place.start, place.end, place.sha256), strict=True))
-                for which, place, expires in kept
-            ]
-            if given:
-                db.execute(move, given)
+            if kept:
+                found = ({"which": which, "until": t, **asdict(place)} for which, place, t in kept)
+                db.execute(move, list(found))
             for some in _portions(withdrawn):
                 db.execute(findings.update().where(row.in_(some)).values(_ended()))
             _count(db, {"kept": len(kept), "withdrawn": len(withdrawn)})
