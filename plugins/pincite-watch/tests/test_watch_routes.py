@@ -50,7 +50,7 @@ def add(
     }
     values |= {"source_hash": "2" * 64, "inputs": "3" * 64, "verifier": "v", "judge": ""}
     values |= {"context": "5" * 64, "private": private}
-    values |= {"claim": "It burned in 1937.", "first_revision": 7, "revision": 7, "kind": kind}
+    values |= {"claim": "It burned in 1937.", "revision": 7, "kind": kind}
     values |= {"published": True, "expires": 4e9, "record": record}
     found = [store.add_finding(Place(i, i + 9, "4" * 64), values, {}) for i in range(n)]
     store.done(page, title, page_id, 7, 4e9)

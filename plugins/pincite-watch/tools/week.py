@@ -254,13 +254,11 @@ def simulate(wiki: MediaWiki, folder: Path, given: argparse.Namespace) -> dict[s
     (folder / "titles.txt").write_text("\n".join(titles))
     watch(folder, "again")
     old, new = live(folder, "week"), live(folder, "again")
-    moved = rows(folder, "week", "select count(*) as n from watch_findings where moved")
     judged = counts["judged"] - first["judged"]
     return {
         "edits": editors.done,
         "killed": killed,
         "first run": {"used": first, "readers": readers, "watcher MB": used.ru_maxrss / 1024},
-        "moved": moved[0]["n"],
         "published": published(folder, writer.faults),
         "edited": {"judged": judged, "kept": counts["kept"], "withdrawn": counts["withdrawn"]},
         "share saved": counts["kept"] / max(1, counts["kept"] + judged),

@@ -250,7 +250,6 @@ class Watcher:
             values = self._values(each, article) | {
                 "wiki": self.wiki,
                 "page_id": page_id,
-                "first_revision": revision,
                 "revision": revision,
                 "expires": expires,
                 "hidden": hidden.get((text_hash(each.claim.text), each.source_hash)),

@@ -151,20 +151,13 @@ def _means(graph: _Graph, hidden: str) -> str:
 
 def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelProto:
     graph.nodes.append(helper.make_node("Identity", [last], [name], name=name))
-    if WORDS in graph.weights:
-        inputs = [
-            helper.make_tensor_value_info(field, TensorProto.INT64, ["batch", "tokens"])
-            for field in ("input_ids", "token_type_ids")
-        ]
-    else:
-        vectors = "batch", "tokens", len(graph.weights["embeddings.LayerNorm.weight"])
-        inputs = [helper.make_tensor_value_info("inputs_embeds", TensorProto.FLOAT, vectors)]
-        if any("token_type_ids" in node.input for node in graph.nodes):
-            types = helper.make_tensor_value_info(
-                "token_type_ids", TensorProto.INT64, ["batch", "tokens"]
-            )
-            inputs.append(types)
-    output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    value, read = helper.make_tensor_value_info, {x for node in graph.nodes for x in node.input}
+    fields = [field for field in ("input_ids", "token_type_ids") if field in read]
+    inputs = [value(field, TensorProto.INT64, ["batch", "tokens"]) for field in fields]
+    if WORDS not in graph.weights:
+        width = len(graph.weights["embeddings.LayerNorm.weight"])
+        inputs.insert(0, value("inputs_embeds", TensorProto.FLOAT, ["batch", "tokens", width]))
+    output = value(name, TensorProto.FLOAT, shape)
     body = helper.make_graph(
         graph.nodes, "bert", inputs, [output], list(graph.initializers.values())
     )
@@ -198,20 +191,14 @@ def state_dict(path: Path) -> dict[str, Floats]:
     """Return float32 arrays by Hugging Face name, linear weights as (out, in)."""
     model = onnx.load(path)
     stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
-    state = {
-        name.removesuffix("_quantized"): _dequantise(stored, name.removesuffix("_quantized"))
-        for name in stored
-        if name.endswith("_quantized") and not name.startswith("onnx::")
-    }
+    quantised = [name.removesuffix("_quantized") for name in stored if name.endswith("_quantized")]
+    state = {base: _dequantise(stored, base) for base in quantised if not base.startswith("onnx::")}
     state |= {
         name: value.astype(np.float32)
         for name, value in stored.items()
-        if re.search(r"\.(weight|bias)$", name)
+        if name.endswith((".weight", ".bias"))
     }
-    for name in TRANSPOSED:
-        if name in state:
-            state[name] = np.ascontiguousarray(state[name].T)
-    for name in [name for name in state if name.endswith(TURNED)]:  # `build`'s names of kernels
+    for name in [name for name in state if name in TRANSPOSED or name.endswith(TURNED)]:
         state[name.removesuffix(TURNED)] = np.ascontiguousarray(state.pop(name).T)
     for node in model.graph.node:
         if node.op_type in ("MatMulInteger", "MatMul"):
