@@ -22,9 +22,7 @@ def key(claim: Claim = CLAIM, page: Document | Unchecked = PAGE, verifier: str =
 
 
 # Places in the article, and what no verdict is based on.
-UNREAD = {
-    *("claim_id", "span", "sentence", "part", "mark", "after", "origin", "uncited_before"),
-}
+UNREAD = set("claim_id span sentence part mark after origin uncited_before".split())
 VALUES: dict[str, Any] = {"own": Span(0, 3), "span": Span(0, 3), "part": Span(0, 3), "mark": (1, 2)}
 VALUES |= {"citations": (), "earlier": (CITED,), "section": ("A",), "tags": ("dubious",)}
 VALUES |= {"unread": ("as of",), "uncited_before": ("It rained.",)}
