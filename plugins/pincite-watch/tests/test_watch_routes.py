@@ -22,12 +22,7 @@ WIKI = "en.wikipedia.org"
 
 
 def add(
-    store: Watch,
-    title: str = "Tolne",
-    kind: Kind = Kind.DATE,
-    n: int = 1,
-    *,
-    private: bool = False,
+    store: Watch, title: str = "Tolne", kind: Kind = Kind.DATE, n: int = 1, *, private: bool = False
 ) -> list[str]:
     """Findings of a page, as a watcher stores them."""
     store.add(WIKI, [title])

@@ -54,9 +54,7 @@ def command() -> None:
 )
 @click.option("--name", help="What raters and lists call it. [the first article]")
 @click.option(
-    "--sample",
-    type=click.Choice(["low-scores", "random"]),
-    help="[low-scores; random for answers]",
+    "--sample", type=click.Choice(["low-scores", "random"]), help="[low-scores; random for answers]"
 )
 @click.option(
     "--worst",

@@ -155,10 +155,7 @@ class Watch:
         ]
 
     def carry(
-        self,
-        kept: Sequence[tuple[str, Place, float]],
-        withdrawn: Sequence[str],
-        revision: int,
+        self, kept: Sequence[tuple[str, Place, float]], withdrawn: Sequence[str], revision: int
     ) -> None:
         """Move findings with their sentences, each with when it expires; withdraw the others."""
         row = findings.c.finding_id

@@ -30,12 +30,7 @@ def command() -> None:
 @quiet_option
 @options.setting_options(*VERIFY)
 def wafer(
-    folder: Path,
-    split: str,
-    corpus: Path | str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
+    folder: Path, split: str, corpus: Path | str | None, as_json: bool, quiet: bool, **given: Any
 ) -> None:
     """Measure retrieval and failed citations on a WAFER-like collection.
 

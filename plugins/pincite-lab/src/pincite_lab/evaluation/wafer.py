@@ -396,11 +396,7 @@ def _retrieve(
 
 
 def _rerank(
-    claims: Sequence[Claim],
-    fused: list[list[Hit]],
-    verifier: Verifier,
-    judged: int,
-    tell: Tell,
+    claims: Sequence[Claim], fused: list[list[Hit]], verifier: Verifier, judged: int, tell: Tell
 ) -> list[list[Hit]]:
     """Reorder the first `judged` hits like `verify`; the rest follow."""
     ranked = []
@@ -457,10 +453,7 @@ def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRec
 
 
 def measured(
-    records: Sequence[WaferRecord],
-    pages: Pages | None,
-    verifier: Verifier | None,
-    tell: Tell,
+    records: Sequence[WaferRecord], pages: Pages | None, verifier: Verifier | None, tell: Tell
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
 

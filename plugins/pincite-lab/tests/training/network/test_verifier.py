@@ -29,11 +29,7 @@ from pincite_lab.training.recipe import (  # noqa: E402
 )
 
 RECIPE = Recipe(
-    sets=(SetRecipe("towns"),),
-    max_tokens=64,
-    batch_tokens=180,
-    steps=20,
-    learning_rate=5e-3,
+    sets=(SetRecipe("towns"),), max_tokens=64, batch_tokens=180, steps=20, learning_rate=5e-3
 )
 
 

@@ -20,14 +20,7 @@ from pincite_server.routes.jobs import readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
 from pincite_study import report as study_report
-from pincite_study.items import (
-    DocumentOf,
-    Gathered,
-    Sample,
-    documents_beside,
-    draw_sample,
-    gather,
-)
+from pincite_study.items import DocumentOf, Gathered, Sample, documents_beside, draw_sample, gather
 from pincite_study.routes.rating import STUDY, RaterAccount, Researcher
 from pincite_study.studies import CONSENTS, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore
 
