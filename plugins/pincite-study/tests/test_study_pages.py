@@ -23,6 +23,8 @@ from pincite_study.blinding import blind
 from pincite_study.items import Item
 from pincite_study.studies import StudyStore
 
+ANSWER = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
+
 
 def html_of(found: Item, *, baseline_first: bool) -> str:
     """The page of an item with its sides in this order, as every rater gets it."""
@@ -31,13 +33,8 @@ def html_of(found: Item, *, baseline_first: bool) -> str:
     words["amounts"] = {k: k for k in ("enough", "partial", "none")}
     values: dict[str, Any] = {"place": "l", "position": 1, "said": None, "words": words}
     values |= {"csrf": "", "path": "", "here": "", "languages": {}, "theme": "", "who": None}
-    values |= {
-        "version": "",
-        "start": "verify",
-        "server_mode": False,
-        "added": [],
-        "text_of": lambda name: "",
-    }
+    values |= {"version": "", "start": "verify", "server_mode": False, "added": []}
+    values |= {"text_of": lambda name: ""}
     seen = blind(found, baseline_first)
     return rendering.rendered("rate.html", "en", seen=seen, **values)
 
@@ -50,11 +47,10 @@ def test_the_page_is_the_same_but_for_what_the_sources_say() -> None:
 
 def test_no_page_names_a_site_a_title_or_a_score(client: TestClient, site: Site) -> None:
     made = study(StudyStore(site.database), n=4)
-    answer = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"})
+    answer = join(client, made.token or "")
     pages = [answer.text]
     for _ in range(4):
-        data = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
-        answer = client.post(str(answer.url.path), data=data)
+        answer = client.post(str(answer.url.path), data=ANSWER)
         pages.append(answer.text)
     assert answer.url.path.endswith("/end")
     for text in pages[:-1]:  # the last one is the list of answers
@@ -76,13 +72,12 @@ def test_sides_come_in_both_orders(client: TestClient, site: Site) -> None:
     firsts = []
     for _ in range(2):
         client.cookies.clear()
-        page = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"})
+        page = join(client, made.token or "")
         while "/tasks/" in page.url.path:
             first = re.search(r"<mark>(\w+)", page.text)
             assert first
             firsts.append(first[1])
-            data = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
-            page = client.post(page.url.path, data=data)
+            page = client.post(page.url.path, data=ANSWER)
     assert len(firsts) == 24
     assert 4 <= firsts.count("oldsite") <= 20
 
@@ -221,8 +216,7 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, text: str) -> 
     client.post("/studies", data=form)
     (made,) = StudyStore(site.database).newest("local", 9)
     seen = [client.get(f"/studies/{made.token}"), join(client, made.token or "")]
-    form = {"answer": "a", "evidence_a": "enough", "evidence_b": "none"}
-    seen.append(client.post(seen[-1].url.path, data=form))
+    seen.append(client.post(seen[-1].url.path, data=ANSWER))
     seen += [client.get(path) for path in (f"/studies/{made.study_id}/report", "/studies")]
     for page in seen:
         assert page.status_code == 200

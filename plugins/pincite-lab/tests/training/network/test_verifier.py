@@ -20,13 +20,7 @@ from pincite.models import weights  # noqa: E402
 from pincite.models.session import Session  # noqa: E402
 from pincite_lab.training import network, verifier  # noqa: E402
 from pincite_lab.training.groups import Group  # noqa: E402
-from pincite_lab.training.recipe import (  # noqa: E402
-    STATE,
-    Recipe,
-    Run,
-    SetRecipe,
-    record,
-)
+from pincite_lab.training.recipe import STATE, Recipe, Run, SetRecipe, record  # noqa: E402
 
 RECIPE = Recipe(
     sets=(SetRecipe("towns"),), max_tokens=64, batch_tokens=180, steps=20, learning_rate=5e-3
@@ -43,9 +37,8 @@ def groups() -> list[Group]:
         changed = row["claim"].replace("was", "was not")
         rivals = ((changed, "refute"),) if number % 4 == 0 and row["label"] == "support" else ()
         passages = (other, told) if number % 3 else (told,)
-        made.append(
-            Group("towns", row["id"], row["claim"], row["label"], passages, negatives, rivals)
-        )
+        about = "towns", row["id"], row["claim"], row["label"]
+        made.append(Group(*about, passages, negatives, rivals))
     return made
 
 
@@ -286,11 +279,8 @@ def test_from_claims_to_a_verifier(
     assert "line 21" in message
     assert "pincite train export run/model OUT" in message
     model = home / "run" / "model"
-    assert json.loads((model / "config.json").read_text())["id2label"] == {
-        "0": "supported",
-        "1": "refuted",
-        "2": "neutral",
-    }
+    labels = json.loads((model / "config.json").read_text())["id2label"]
+    assert labels == {"0": "supported", "1": "refuted", "2": "neutral"}
     assert (model / "model.safetensors").exists()
     pincite("train", "export", model, "out", "--source", "towns", "--licence", "CC0-1.0")
     folder = weights.locate(str(home / "out"))
