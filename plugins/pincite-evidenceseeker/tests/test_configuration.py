@@ -163,9 +163,7 @@ def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_other_files_are_refused_without_quoting_a_key(
-    tmp_path: Path, text: str, said: str
-) -> None:
+def test_other_files_are_refused_without_their_keys(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(ConfigError, match=said) as caught:
         imported([tmp_path / "x.yaml"])

@@ -89,9 +89,7 @@ def main() -> None:
     parser.add_argument("--model", default=weights.VERIFIER)
     parser.add_argument("--judged", type=Path, help="keep logits here: a stopped run goes on")
     parser.add_argument("--held-back", type=Path, help="recipe: rows it holds back")
-    parser.add_argument(
-        "--translated", help="set of rows in several languages, held back by --seed"
-    )
+    parser.add_argument("--translated", help="set of rows in other languages, held back by --seed")
     parser.add_argument(
         "--seed", type=int, default=TRANSLATED_SEED, help="of the network's training"
     )

@@ -71,9 +71,8 @@ def read_report(*evidence: Evidence) -> Report:
 
 def _finding(plain: Finding, evidence: Evidence) -> Finding:
     number = evidence.passage.url.removeprefix("https://site").partition(".")[0]
-    claim = replace(
-        plain.claim, claim_id=f"{number:0>12}", text=f"The {CHOSEN} number {number} was lit."
-    )
+    text = f"The {CHOSEN} number {number} was lit."
+    claim = replace(plain.claim, claim_id=f"{number:0>12}", text=text)
     result = replace(plain.citations[0], outcome=evidence, copy=None)
     return replace(plain, claim=claim, citations=(result,), suggestions=())
 

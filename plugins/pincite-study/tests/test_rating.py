@@ -48,9 +48,7 @@ def test_each_item_gets_its_ratings_and_no_rater_an_item_twice(
     assert (found.n_items, found.n_raters, found.n_ratings, found.wanted) == (5, 4, 15, 15)
 
 
-def test_the_item_that_was_rated_least_comes_first(
-    studies: StudyStore, ratings: RatingStore
-) -> None:
+def test_the_item_rated_least_comes_first(studies: StudyStore, ratings: RatingStore) -> None:
     made = study(studies, n=6, per_item=2)
     one, two = (ratings.join(made.study_id)[0] for _ in range(2))
     first = []
@@ -62,9 +60,7 @@ def test_the_item_that_was_rated_least_comes_first(
     assert set(rate_all(ratings, two)[:3]) == set(range(1, 7)) - set(first)
 
 
-def test_many_who_ask_at_once_get_every_place_once(
-    studies: StudyStore, ratings: RatingStore
-) -> None:
+def test_many_at_once_get_every_place_once(studies: StudyStore, ratings: RatingStore) -> None:
     made = study(studies, n=6, per_item=3)
 
     def take_part(_: int) -> list[int]:
@@ -184,9 +180,7 @@ def test_an_account_is_one_rater_and_cannot_be_found_again_after_the_end(
     assert {row.account_hash for row in database.rows(sa.select(study_raters))} == {None}
 
 
-def test_who_asks_for_it_is_deleted_with_everything(
-    studies: StudyStore, ratings: RatingStore
-) -> None:
+def test_raters_are_deleted_with_everything(studies: StudyStore, ratings: RatingStore) -> None:
     made = study(studies, n=2, per_item=1)
     one, key = ratings.join(made.study_id)
     rate_all(ratings, one)

@@ -153,9 +153,7 @@ def test_what_cannot_be_a_study_is_refused(
     "form", [{"answer": "c"}, {"answer": "a", "seconds": "-1"}, {"answer": "a", "evidence_a": "x"}],
     ids=str,
 )  # fmt: skip
-def test_an_answer_that_is_none_is_refused(
-    client: TestClient, site: Site, form: dict[str, str]
-) -> None:
+def test_an_invalid_answer_is_refused(client: TestClient, site: Site, form: dict[str, str]) -> None:
     made = study(StudyStore(site.database))
     task = join(client, made.token or "")
     assert client.post(task.url.path, data=form).status_code == 422

@@ -29,9 +29,7 @@ def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     everything = test_routes.table
 
     def ours(app: object) -> Iterator[Entry]:
-        yield from (
-            each for each in everything(app) if "/findings" in each.path or "{" not in each.path
-        )
+        yield from (x for x in everything(app) if "/findings" in x.path or "{" not in x.path)
 
     monkeypatch.setattr(test_routes, "table", ours)
     return {"finding_id": add(Watch(site.database))[0]}

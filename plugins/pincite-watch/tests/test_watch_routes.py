@@ -153,9 +153,7 @@ def test_every_kind_has_words() -> None:
     assert set(KINDS) == set(Kind)
 
 
-def test_the_script_of_a_wiki_gets_no_private_findings_of_another(
-    make_site: Callable[..., Site],
-) -> None:
+def test_the_script_of_a_wiki_gets_no_findings_of_another(make_site: Callable[..., Site]) -> None:
     site = make_site(wikis=("https://de.wikipedia.org",))
     (finding_id,) = add(Watch(site.database))
     with client_of(site) as client:
@@ -178,9 +176,7 @@ def test_nothing_of_a_private_copy_is_public(client: TestClient, store: Watch) -
     assert "1934" not in worklist(store.published(WIKI, None, None, 9))
 
 
-def test_an_administrator_sees_and_shows_again_what_editors_hid(
-    client: TestClient, store: Watch
-) -> None:
+def test_administrators_see_and_show_what_editors_hid(client: TestClient, store: Watch) -> None:
     store.set_note(WIKI, "public", "1")
     (finding_id,) = add(store)
     for hidden in ("wrong", "fixed"):

@@ -134,9 +134,8 @@ def test_findings_end_unless_they_are_confirmed_in_time(
 def test_a_day_judges_as_many_citations_as_its_budget_and_the_next_one_goes_on(
     wiki: EditedWiki, making: Making, database: Database, clock: Clock
 ) -> None:
-    work_after_each(
-        watcher := making(limits=Limits(citations=2)), wiki, text_of(WEIR, WRONG, FERRY)
-    )
+    watcher = making(limits=Limits(citations=2))
+    work_after_each(watcher, wiki, text_of(WEIR, WRONG, FERRY))
     assert len(rows(database)) == 2
     assert not watcher.step()
     clock.days(1)

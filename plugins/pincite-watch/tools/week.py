@@ -111,9 +111,8 @@ class Editors:
 
     def edit(self) -> None:
         kinds = "reword add remove reorder source vandalise revert move delete".split()
-        kind = self.random.choices(
-            kinds, (22, 18, 12, 16, 12, 12, 50 * bool(self.vandalised), 6, 2)
-        )[0]
+        shares = (22, 18, 12, 16, 12, 12, 50 * bool(self.vandalised), 6, 2)
+        kind = self.random.choices(kinds, shares)[0]
         title = self.random.choice([t for t in self.titles if t not in self.vandalised])
         self.done[kind] += 1
         if kind == "revert":

@@ -88,9 +88,7 @@ def test_a_rival_is_of_the_same_kind_and_from_the_evidence() -> None:
     | st.text(max_size=40),
     seed=st.integers(0, 999),
 )
-def test_a_swap_is_another_text_that_differs_in_its_span_only(
-    kind: str, claim: str, seed: int
-) -> None:
+def test_a_swap_is_a_text_that_differs_in_its_span_only(kind: str, claim: str, seed: int) -> None:
     evidence = "Aaby Brenn counted 12 mills in 1799, 30 % of them in Skov."
     swap = perturb(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
     if swap is None:

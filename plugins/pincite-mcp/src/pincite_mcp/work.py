@@ -255,8 +255,7 @@ def list_corpora(served: Served, progress: Progress | None = None) -> dict[str, 
     found = []
     for name, folder in served.corpora.items():
         with engines.open(folder, None) as corpus:
-            n_documents = corpus.status().n_documents
-        found.append({"name": name, "n_documents": n_documents})
+            found.append({"name": name, "n_documents": corpus.status().n_documents})
     return {"corpora": found}
 
 

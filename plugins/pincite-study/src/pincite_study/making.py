@@ -1,7 +1,7 @@
 """Creates studies for `pincite study`, in the database of a server that need not run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -65,21 +65,15 @@ class Stores:
 @contextmanager
 def open_stores(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
     """Open the stores of the server with these settings, and create missing tables."""
-    settings = load(given, config)
-    database = Database(settings.database_url)
-    try:
+    with closing(Database(load(given, config).database_url)) as database:
         database.create_tables()
         yield Stores(StudyStore(database), JobStore(database))
-    finally:
-        database.close()
 
 
 def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
     """Create a study of files or jobs; raise InputError if they have nothing that can be rated."""
     if how.compare == "answers":
-        answers = [
-            (Path(result).stem, _read(stores, result, AnswerReport)[0]) for result in results
-        ]
+        answers = [(Path(name).stem, _read(stores, name, AnswerReport)[0]) for name in results]
         gathered, name = answers_of(answers), " / ".join(name for name, _ in answers)
     else:
         gathered, name = _gathered(stores, results, how)

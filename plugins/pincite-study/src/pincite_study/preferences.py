@@ -137,9 +137,7 @@ def summary(
             for side in pair.sides
         },
         "sign_test": {"majorities": _test(decided, pair), "ratings": _test(choices, pair)},
-        "systems": {
-            name: _test(votes.preferences(compared), pair) for name, compared in of_system.items()
-        },
+        "systems": {name: _test(votes.preferences(its), pair) for name, its in of_system.items()},
         "agreement": _agreement(votes, per_item),
         "buckets": _buckets_by_score(votes),
         "sides": _sides(ratings),

@@ -207,10 +207,8 @@ class RatingStore:
 
     def _open_study(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
         study = self._lock(db, rater.study_id)
-        finished = sa.select(study_raters.c.finished).where(
-            study_raters.c.rater_id == rater.rater_id
-        )
-        known = db.execute(finished).first()
+        is_rater = study_raters.c.rater_id == rater.rater_id
+        known = db.execute(sa.select(study_raters.c.finished).where(is_rater)).first()
         if study is None or study.closed is not None or known is None or known.finished:
             raise Ended("No more answers are taken: the study is closed, or you have finished.")
         return study

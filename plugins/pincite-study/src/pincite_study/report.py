@@ -105,30 +105,14 @@ def as_csv(store: StudyStore, study: Study) -> str:
     ).split()
     rows = []
     for given in store.ratings(study.study_id):
-        item, rating = items[given.item], given.rating
-        rows.append(
-            [
-                study.study_id,
-                given.item,
-                item.claim_id,
-                item.article,
-                item.claim,
-                item.baseline.url,
-                item.tested.url,
-                None if item.baseline.score is None else round(item.baseline.score, 4),
-                None if item.tested.score is None else round(item.tested.score, 4),
-                given.rater,
-                given.position,
-                "a" if given.baseline_first else "b",
-                given.answer,
-                given.choice,
-                rating.evidence.get(baseline),
-                rating.evidence.get(tested),
-                round(given.seconds, 1),
-                given.n_answers,
-                iso(given.answered),
-            ]
-        )
+        item, evidence = items[given.item], given.rating.evidence
+        about = study.study_id, given.item, item.claim_id, item.article, item.claim
+        sources = item.baseline, item.tested
+        scores = [None if x.score is None else round(x.score, 4) for x in sources]
+        shown = given.rater, given.position, "a" if given.baseline_first else "b"
+        answer = given.answer, given.choice, evidence.get(baseline), evidence.get(tested)
+        times = round(given.seconds, 1), given.n_answers, iso(given.answered)
+        rows.append([*about, *(x.url for x in sources), *scores, *shown, *answer, *times])
     return csv_text(columns, rows)
 
 

@@ -213,9 +213,7 @@ def _count(table: sa.Table, *more: sa.ColumnElement[bool]) -> Any:
     return counted.where(table.c.study_id == studies.c.study_id, *more).scalar_subquery()
 
 
-_RATING = (
-    "position baseline_first answer evidence_a evidence_b seconds n_answers answered"
-).split()
+_RATING = "position baseline_first answer evidence_a evidence_b seconds n_answers answered".split()
 _SHOWN = sa.select(
     *(c for c in studies.c if c.name != "salt"),
     _count(study_items).label("n_items"),

@@ -34,7 +34,7 @@ study_items = sa.Table(
     "study_items",
     metadata,
     sa.Column(
-        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), primary_key=True
+        "study_id", ID, sa.ForeignKey(studies.c.study_id, ondelete="CASCADE"), primary_key=True
     ),
     sa.Column("number", sa.Integer, primary_key=True),  # 1, 2, … of its study
     sa.Column("data", sa.JSON, nullable=False),  # an `items.Item`
@@ -44,7 +44,7 @@ study_raters = sa.Table(
     metadata,
     sa.Column("rater_id", ID, primary_key=True),
     sa.Column(
-        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), nullable=False
+        "study_id", ID, sa.ForeignKey(studies.c.study_id, ondelete="CASCADE"), nullable=False
     ),
     sa.Column("number", sa.Integer, nullable=False),  # what reports and exports call them
     sa.Column("key_hash", HASH, unique=True),  # null: imported, nobody can go on as this one
@@ -58,7 +58,7 @@ study_ratings = sa.Table(
     "study_ratings",
     metadata,
     sa.Column(
-        "rater_id", ID, sa.ForeignKey("study_raters.rater_id", ondelete="CASCADE"), primary_key=True
+        "rater_id", ID, sa.ForeignKey(study_raters.c.rater_id, ondelete="CASCADE"), primary_key=True
     ),
     sa.Column("position", sa.Integer, primary_key=True),  # 1, 2, … in the order of the rater
     sa.Column("study_id", ID, nullable=False),

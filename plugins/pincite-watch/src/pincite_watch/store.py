@@ -150,9 +150,8 @@ class Watch:
         fields = [findings.c[name] for name in Held._fields]
         live = _of_page(wiki, page_id) & (findings.c.state != State.WITHDRAWN)
         order = (findings.c.span_start, findings.c.judged, findings.c.finding_id)
-        return [
-            Held(*row) for row in self._db.rows(sa.select(*fields).where(live).order_by(*order))
-        ]
+        wanted = sa.select(*fields).where(live).order_by(*order)
+        return [Held(*row) for row in self._db.rows(wanted)]
 
     def carry(
         self, kept: Sequence[tuple[str, Place, float]], withdrawn: Sequence[str], revision: int

@@ -131,14 +131,14 @@ class Watcher:
 
     def watch(self, watched: Watched) -> None:
         """Watch more, from now on and after a restart."""
-        merged = json.dumps(asdict(self.watched | watched))
-        self.store.set_note(self.wiki, "watched", merged)
+        self._store_watched(self.watched | watched)
 
     def ignore_new_pages(self) -> None:
         """Watch only the new pages of namespaces that are watched as a whole."""
-        watched = self.watched
-        stored = json.dumps(asdict(replace(watched, new_in=watched.drafts)))
-        self.store.set_note(self.wiki, "watched", stored)
+        self._store_watched(replace(self.watched, new_in=self.watched.drafts))
+
+    def _store_watched(self, watched: Watched) -> None:
+        self.store.set_note(self.wiki, "watched", json.dumps(asdict(watched)))
 
     def follow(self) -> PinciteError | None:
         """Queue the watched pages that changed since the last time; return why it failed."""
@@ -198,10 +198,10 @@ class Watcher:
             return None
         self.tell(f"{fetched.title}: revision {revision}")
         due = self._judge(article, page_id, revision)
-        if due is not None:
-            self.store.done(page, fetched.title, page_id, revision, due)
-        else:
+        if due is None:
             self.store.postpone(page, _tomorrow())
+        else:
+            self.store.done(page, fetched.title, page_id, revision, due)
         return None
 
     def _fetched(self, page: PageRow) -> Page:

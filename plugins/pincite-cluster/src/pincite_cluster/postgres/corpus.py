@@ -20,16 +20,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from pincite.corpus import lexical
 from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
-from pincite.corpus.lexical import (
-    COMMON_SHARE,
-    CUT,
-    LARGE,
-    LEXICAL_RULE,
-    TITLE_BOOST,
-    weights,
-    words_of,
-)
 from pincite.corpus.protocol import (
     Comparison,
     Corpus,
@@ -56,7 +48,7 @@ from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Databas
 _T = TypeVar("_T")
 Scored: TypeAlias = list[tuple[Any, float]]  # keys of passages with their scores, best first
 Prepared: TypeAlias = tuple[Document, Sequence[Passage], Sequence[Floats]]  # with its vectors
-OWN_RULES = {"format": "postgres-2", "lexical_rule": LEXICAL_RULE}
+OWN_RULES = {"format": "postgres-2", "lexical_rule": lexical.LEXICAL_RULE}
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
 WIDTH = 500  # of a search in the graph, as the embedded engine's
 MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
@@ -310,7 +302,7 @@ class PostgresCorpus(Corpus):
         return (head.facts.url for head in self.every())
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        forms = [next(iter(words_of(word)), "") for word in words]
+        forms = [next(iter(lexical.words_of(word)), "") for word in words]
         n_all, having = self.having(set(forms) - {""})
         return n_all, [(form, having.get(form, 0)) for form in forms]
 
@@ -423,10 +415,10 @@ class PostgresCorpus(Corpus):
         mean = float(self._about("greatest(n_words, 1)::float8 / greatest(n_passages, 1)")[0][0])
         found: list[Scored] = []
         for words in asked:
-            both = {**words, **{w + IN_TITLE: TITLE_BOOST * x for w, x in words.items()}}
+            both = {**words, **{w + IN_TITLE: lexical.TITLE_BOOST * x for w, x in words.items()}}
             known = {w: x * idf(n_all, having[w]) for w, x in both.items() if w in having}
-            most = COMMON_SHARE * n_all if n_all >= LARGE else n_all  # as in a folder
-            known = {w: x for w, x in known.items() if having[w] <= most} or known
+            most = n_all if n_all < lexical.LARGE else lexical.COMMON_SHARE * n_all
+            known = {w: x for w, x in known.items() if having[w] <= most} or known  # as in a folder
             rarest = sorted(known, key=lambda word: having[word])
             n_passages = itertools.accumulate(having[word] for word in rarest)
             n_read = max(1, sum(n <= CANDIDATES for n in n_passages))
@@ -505,8 +497,8 @@ def _stated(document: Document) -> str:
 
 def _words_in(query: Query) -> Mapping[str, float]:
     """A query's words. Of an English one no other forms, which are rare but say nothing."""
-    found, english = weights(query), identify(text_of(query)) == "en"
-    return {w: x for w, x in found.items() if not (english and w.endswith(CUT))}
+    found, english = lexical.weights(query), identify(text_of(query)) == "en"
+    return {w: x for w, x in found.items() if not (english and w.endswith(lexical.CUT))}
 
 
 def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
@@ -518,13 +510,13 @@ def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, .
 def _passage_rows(
     id_: int, document: Document, cut: Sequence[Passage], vectors: Sequence[Floats]
 ) -> Iterator[tuple[Any, ...]]:
-    title = words_of(document.title, identify(document.title, document.language))
+    title = lexical.words_of(document.title, identify(document.title, document.language))
     at = n_before = 0
     for n, passage in enumerate(cut):
         start, end = passage.span
         n_before += len(raw(document.text[at:start]))
         at, n_bytes = start, len(raw(passage.text))
-        words = words_of(passage.text, passage.language)
+        words = lexical.words_of(passage.text, passage.language)
         vector = map(_vector, vectors[n : n + 1])
         yield id_, start, end, n_before, n_bytes, len(words), _tsvector(words, title), *vector
 

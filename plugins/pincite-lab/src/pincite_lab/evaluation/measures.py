@@ -82,9 +82,7 @@ def ranking_measures(qrels: Grades, run: Run) -> dict[str, Any]:
     import ir_measures as ir
 
     wanted = {ir.parse_measure(theirs): ours for ours, theirs in RANKING.items()}
-    judged = [
-        ir.Qrel(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()
-    ]
+    judged = [ir.Qrel(q, doc, grade) for q, docs in qrels.items() for doc, grade in docs.items()]
     found = [
         ir.ScoredDoc(query, doc, -float(place))
         for query in qrels
@@ -213,12 +211,11 @@ def by_class(
     )
     point = _measures(labels, guesses, np.ones((1, len(wanted))))
     spread = _measures(labels, guesses, resamples(len(wanted)))
-    found: dict[str, dict[str, Any]] = {}
-    for place, name in enumerate([*classes, "weighted", "macro"]):
-        found[name] = {}
+    found: dict[str, dict[str, Any]] = {name: {} for name in (*classes, "weighted", "macro")}
+    for place, of_name in enumerate(found.values()):
         for measure in MEASURES:
-            found[name][measure] = _round(point[measure][0, place])
-            found[name][f"{measure}_interval"] = percentiles(spread[measure][:, place])
+            of_name[measure] = _round(point[measure][0, place])
+            of_name[f"{measure}_interval"] = percentiles(spread[measure][:, place])
     return {
         "n": len(wanted),
         "accuracy": _round(point["accuracy"][0, 0]),
@@ -255,17 +252,11 @@ def _measures(labels: Doubles, guesses: Doubles, weights: Doubles) -> dict[str, 
         "recall": _shares(hits, labelled),
         "f1": _shares(2 * hits, labelled + guessed),
     }
-    averaged = {
-        name: np.column_stack(
-            [
-                values,
-                (values * labelled / n_rows).sum(axis=1),
-                (values * occurs).sum(axis=1) / np.maximum(occurs.sum(axis=1), 1),
-            ]
-        )
-        for name, values in found.items()
-    }
-    return averaged | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
+    n_classes = np.maximum(occurs.sum(axis=1), 1)
+    for name, values in found.items():
+        means = (values * labelled / n_rows).sum(axis=1), (values * occurs).sum(axis=1) / n_classes
+        found[name] = np.column_stack([values, *means])
+    return found | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
 
 
 def _shares(part: Doubles, whole: Doubles) -> Doubles:

@@ -202,10 +202,8 @@ def rescale(learnt: Path, base: Path) -> None:
     """
     shown, _ = shipped_passages()
     rows = generated_rows(shown, RESCALED, RECIPE.seed + 1)
-    pairs = [
-        (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
-        for r in rows
-    ]
+    whole = [Passage("", "", "", row.evidence, Span(0, len(row.evidence))) for row in rows]
+    pairs = [(Claim("", row.claim), page) for row, page in zip(rows, whole, strict=True)]
     old, new = (CrossEncoderVerifier(one).log_odds(pairs)[:, 0] for one in (base, learnt))
     slope = float(old.std() / new.std())
     shift = float(old.mean() - slope * new.mean())
@@ -238,7 +236,7 @@ def _trained(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress
     old = dict(base.named_parameters())
     for name, weight in model.named_parameters():
         weight.data.lerp_(old[name].data, 1 - SHARE)
-    network.write_model(model, tokenizer, run.folder / MODEL, network.own_card(len(rows)))
+    network.write_model(model, tokenizer, run.folder / MODEL, len(rows))
     return run.folder / MODEL
 
 

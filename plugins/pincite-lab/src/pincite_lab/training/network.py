@@ -73,10 +73,11 @@ def load_trained(base: str) -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
-def write_model(
-    model: Any, tokenizer: Any, folder: Path, card: dict[str, Any] | None = None
-) -> None:
-    """Write a Hugging Face folder (config, safetensors, tokenizer.json), with a card if given."""
+def write_model(model: Any, tokenizer: Any, folder: Path, n_own: int = 0) -> None:
+    """Write a Hugging Face folder (config, safetensors, tokenizer.json).
+
+    If rows of the user's trained the model, a card discloses their number.
+    """
     from transformers import PreTrainedTokenizerFast
 
     tokenizer.no_truncation()
@@ -89,18 +90,13 @@ def write_model(
             # Without token types a BERT would read two texts as one.
             model_input_names=["input_ids", "attention_mask", *types_field(model)],
         ).save_pretrained(part)
-        if card:
-            write_card(part, card)
+        if n_own:
+            write_card(part, {"kind": "verifier", OWN_ROWS: n_own})
 
 
 def write_card(folder: Path, card: dict[str, Any]) -> None:
     text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
     (folder / "pincite.json").write_text(text, "utf-8")
-
-
-def own_card(n_rows: int) -> dict[str, Any] | None:
-    """Return the card of a verifier trained on the user's rows; it discloses their number."""
-    return {"kind": "verifier", OWN_ROWS: n_rows} if n_rows else None
 
 
 def own_rows(folder: Path) -> int:

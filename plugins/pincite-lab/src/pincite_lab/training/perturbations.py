@@ -38,14 +38,10 @@ class Perturbation:
 def perturb(
     kind: str, claim: str, names: Sequence[str], chance: random.Random, evidence: str = ""
 ) -> Perturbation | None:
-    """Apply one change of `kind`; None if the claim has no place for it.
+    """Apply a change of one of KINDS or HARD_KINDS; None if the claim has no place for it.
 
-    Args:
-        kind: one of KINDS or HARD_KINDS.
-        claim: the claim to change.
-        names: names from other claims, as replacements.
-        chance: chooses the place and the replacement.
-        evidence: the claim's evidence, from which a "rival" is taken.
+    `names` of other claims replace a name; `chance` chooses the place and the replacement. A
+    "rival" is taken from the claim's evidence.
     """
     if kind == "name":
         return _other_name(claim, names, chance)

@@ -20,7 +20,7 @@ from pincite.errors import ConfigError
 SHIPPED = Path(__file__).parent / "verifier.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 GROUPS = "groups.jsonl"  # in a run's folder
-STATE = "state.safetensors"
+STATE = "state.pt"
 RECORD = "run.json"
 MODEL = "model"
 
@@ -160,9 +160,7 @@ def record(run: Run) -> None:
         raise ConfigError(f"{path} cannot be read ({error}). Choose another --run.") from error
     differing = [key for key in {**old, **inputs} if old.get(key) != inputs.get(key)]
     if differing:
-        shown = "; ".join(
-            f"{key} was {old.get(key)!r}, is {inputs.get(key)!r}" for key in differing
-        )
+        shown = "; ".join(f"{k} was {old.get(k)!r}, is {inputs.get(k)!r}" for k in differing)
         raise ConfigError(
             f"{run.folder} holds another run: {shown}. To resume it, start it as before; for a new "
             "run choose another folder with --run."

@@ -126,9 +126,7 @@ def test_a_teacher_is_imitated(
     assert not same(told, alone)
 
 
-def test_rows_longer_than_the_network_are_refused_at_the_start(
-    tiny_bert: Path, tiny_roberta: Path
-) -> None:
+def test_rows_longer_than_the_network_are_refused(tiny_bert: Path, tiny_roberta: Path) -> None:
     for base in (tiny_bert, tiny_roberta):
         model, tokenizer = network.load(str(base))
         network.Pairs(model, tokenizer, 96)

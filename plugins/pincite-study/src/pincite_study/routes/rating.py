@@ -252,22 +252,19 @@ def _sides_of(task: Task) -> dict[str, Any]:
 
 def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     _ = translations(language_of(request)).gettext
+    how_much = _("How much of the statement does it support?")
     if compare == "citations":
         a, b = _("Source A"), _("Source B")
         better = _("Which source supports the words in bold better?")
     elif compare == "answers":
         a, b = _("Answer A"), _("Answer B")
         better = _("Which answers the question in bold better?")
+        how_much = _("How much of the question does it answer?")
     else:
         a, b = _("Passage A"), _("Passage B")
         better = _("Which passage supports the words in bold better?")
-    answers = {
-        "a": a,
-        "b": b,
-        "neither": _("Neither does"),
-        "both": _("Both equally"),
-        "unsure": _("I cannot tell"),
-    }
+    answers = {"a": a, "b": b, "neither": _("Neither does"), "both": _("Both equally")}
+    answers |= {"unsure": _("I cannot tell")}
     told = {
         "existing": _("the citation that the article has"),
         "suggested": _("the one that Pincite suggests"),
@@ -279,10 +276,5 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     amounts = {"enough": _("All of it"), "partial": _("Part of it"), "none": _("None of it")}
     assert set(answers) == set(ANSWERS)
     assert set(amounts) == set(AMOUNTS)
-    how_much = (
-        _("How much of the question does it answer?")
-        if compare == "answers"
-        else _("How much of the statement does it support?")
-    )
     words = {"answers": answers, "amounts": amounts, "better": better, "told": told}
     return {**words, "how_much": how_much}
