@@ -50,7 +50,7 @@ from pincite.text import names, quantities
 from pincite.text import words as wording
 from pincite.types import Claim, Passage, Span
 from pincite_lab.evaluation.claims import FAILS, cut, languages_of
-from pincite_lab.evaluation.measures import calibration_error
+from pincite_lab.evaluation.measures import Doubles, calibration_error
 from pincite_lab.training import perturbations
 from pincite_lab.training.groups import half_of, is_held_back, read_set
 from pincite_lab.training.recipe import SetRecipe, recipe_in
@@ -90,22 +90,17 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, help="keep logits here: a stopped run goes on")
     parser.add_argument("--held-back", type=Path, help="recipe: rows it holds back")
     parser.add_argument("--translated", help="set of rows in other languages, held back by --seed")
-    parser.add_argument(
-        "--seed", type=int, default=TRANSLATED_SEED, help="of the network's training"
-    )
+    parser.add_argument("--seed", type=int, default=TRANSLATED_SEED, help="of its training")
     parser.add_argument("--only-refuting", action="store_true", help="step 3 alone; the rest stays")
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     args = parser.parse_args()
     folder = weights.locate(args.model)
-    with closing(
-        CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
-    ) as verifier:
-        write(folder, calibrated(args, folder, verifier))
+    verifier = CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
+    with closing(verifier):
+        write(folder, calibrated(args, verifier))
 
 
-def calibrated(
-    args: argparse.Namespace, folder: Path, verifier: CrossEncoderVerifier
-) -> dict[str, Any]:
+def calibrated(args: argparse.Namespace, verifier: CrossEncoderVerifier) -> dict[str, Any]:
     if args.translated:
         held = translated(args.claims / "train" / f"{args.translated}.jsonl.gz", args.seed)
         return of_translated(args.translated, held, verifier)
@@ -113,8 +108,8 @@ def calibrated(
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     if args.only_refuting:
-        known: dict[str, Any] = json.loads((folder / weights.FILE).read_text("utf-8"))
-        return known | refutes
+        file = weights.locate(args.model) / weights.FILE
+        return dict(json.loads(file.read_text("utf-8")) | refutes)
     rows, of_set = [], []
     for name in SETS:
         # From the end of the order in which training takes them: unseen ones come first.
@@ -307,7 +302,7 @@ def kind_of(row: LabelledClaim) -> str:
 
 def surest(
     rows: list[LabelledClaim], x: Floats, owner: Whole, verifier: CrossEncoderVerifier
-) -> npt.NDArray[np.float64]:
+) -> Doubles:
     """For each row how surely a passage contradicts it, read closely where that may matter."""
     pairs, _ = all_pairs(rows)
     lowest = np.full(len(pairs), CONTRARY_FROM[0], dtype=np.float32)
@@ -315,9 +310,7 @@ def surest(
     return surest_refutation(x, closer, owner, len(rows))
 
 
-def surest_refutation(
-    x: Floats, closer: Floats, owner: Whole, n_rows: int
-) -> npt.NDArray[np.float64]:
+def surest_refutation(x: Floats, closer: Floats, owner: Whole, n_rows: int) -> Doubles:
     """For each row the highest of its passages, beside the best support of its page.
 
     `closer`: (n_pairs,) how surely each contradicts by itself.
@@ -374,7 +367,7 @@ def scaled(
     }  # fmt: skip
 
 
-def flags(p: npt.NDArray[np.float64], labels: list[str]) -> list[list[float]]:
+def flags(p: Doubles, labels: list[str]) -> list[list[float]]:
     """(threshold, share of failing rows below it, of sound ones); partial rows are neither.
 
     Half a row is added to both sides (Jeffreys' prior): none among a hundred sound rows does not
@@ -387,7 +380,7 @@ def flags(p: npt.NDArray[np.float64], labels: list[str]) -> list[list[float]]:
     ]
 
 
-def platt(s: Floats, y: npt.NDArray[np.bool_], w: npt.NDArray[np.float64]) -> tuple[float, float]:
+def platt(s: Floats, y: npt.NDArray[np.bool_], w: Doubles) -> tuple[float, float]:
     """Slope and intercept of log-odds over the score, by maximum likelihood."""
     model = LogisticRegression(C=1e6).fit(s[:, None], y, sample_weight=w * len(w))
     return float(model.coef_[0, 0]), float(model.intercept_[0])

@@ -133,14 +133,10 @@ def test_a_study_is_made_of_jobs(client: TestClient, site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("change", "status"),
-    [
-        ({"job": "x" * 22}, 404),
-        ({"sample": "best"}, 422),
-        ({"per_item": "0"}, 422),
-        ({"job": ""}, 422),
-    ],
+    [({"job": "x" * 22}, 404), ({"sample": "best"}, 422),
+     ({"per_item": "0"}, 422), ({"job": ""}, 422)],
     ids=str,
-)
+)  # fmt: skip
 def test_what_cannot_be_a_study_is_refused(
     client: TestClient, site: Site, change: dict[str, str], status: int
 ) -> None:

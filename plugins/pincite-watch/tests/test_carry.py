@@ -58,9 +58,7 @@ def test_moving_sentences_loses_nothing(order: list[int], held: list[str]) -> No
 
 
 @given(KEYS, st.lists(st.sampled_from("xyz")), st.integers(0, 12))
-def test_added_sentences_are_new_and_the_others_stay(
-    held: list[str], added: list[str], at: int
-) -> None:
+def test_added_sentences_are_new_others_stay(held: list[str], added: list[str], at: int) -> None:
     found = carried(held, [*held[:at], *added, *held[at:]])
     assert (len(found.kept), len(found.new)) == (len(held), len(added))
 

@@ -94,25 +94,18 @@ def test_a_value_is_shown_if_the_sentence_says_the_rest_and_the_network_agrees(
 
 
 def test_what_is_published_by_default_was_measured_or_never_false() -> None:
-    for kind in PUBLISHED:
-        measured = MEASURED[kind]
+    for measured in map(MEASURED.__getitem__, PUBLISHED):
         assert measured.is_precise
         assert measured.precision is None or measured.precision >= LEAST
 
 
 @pytest.mark.parametrize(
     ("measured", "precise"),
-    [
-        (Measured(90, 100), True),
-        (Measured(89, 100, 0, 9_000), False),
-        (Measured(0, 0, 0, 9_000), True),
-        (Measured(0, 0, 1, 9_000), False),
-        (Measured(0, 0, 0, 90), False),
-        (Measured(), False),
-    ],
-)
-def test_a_kind_is_precise_by_its_figures(measured: Measured, precise: bool) -> None:
-    assert measured.is_precise is precise
+    [((90, 100), True), ((89, 100, 0, 9_000), False), ((0, 0, 0, 9_000), True),
+     ((0, 0, 1, 9_000), False), ((0, 0, 0, 90), False), ((), False)],
+)  # fmt: skip
+def test_a_kind_is_precise_by_its_figures(measured: tuple[int, ...], precise: bool) -> None:
+    assert Measured(*measured).is_precise is precise
 
 
 @pytest.mark.parametrize("what", ["value", "soft_404", "isbn_invalid", "retracted"])

@@ -95,9 +95,8 @@ def rows() -> list[Any]:
 
 
 def test_a_run_reports_what_it_did_and_lists_it(home: Path, wiki: EditedWiki) -> None:
-    done = watch(wiki, "never", *("--titles titles.txt --online --once --json".split()),
-                 "--sources", "sources.jsonl")  # fmt: skip
-    status = json.loads(done.stdout)
+    given = "--titles titles.txt --online --once --json --sources sources.jsonl".split()
+    status = json.loads(watch(wiki, "never", *given).stdout)
     assert status["pages"] == {"watched": 2, "checked": 2, "due": 0, "failing": 0}
     assert (status["today"]["judged"], status["today"]["citations"]) == (4, 4)
     assert watch(wiki, "never", "--list", "list.wiki").returncode == 0

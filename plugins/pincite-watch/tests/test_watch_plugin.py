@@ -36,8 +36,7 @@ def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_the_server_finds_the_plugin() -> None:
-    found = [each.load() for each in entry_points(group=plugins.GROUP)]
-    assert PLUGIN in found
+    assert PLUGIN in [each.load() for each in entry_points(group=plugins.GROUP)]
 
 
 def test_everything_is_translated() -> None:

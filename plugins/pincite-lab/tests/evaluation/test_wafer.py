@@ -137,14 +137,9 @@ def record(number: int, url: str, claim: str = BRIDGE_CLAIM, **fields: Any) -> W
     return WaferRecord(str(number), f"Varde [SEP] {claim}[CIT]", (output,), **fields)
 
 
-GOOD = [
-    record(n, f"https://a.example/news/2011/{n}", featured=True, wikipedia_title="Varde")
-    for n in range(6)
-]
-BAD = [
-    record(10 + n, f"https://b.example/{n}", "A king paid 900 coins.", failed_verification=True)
-    for n in range(3)
-]
+NEWS, KING = "https://a.example/news/2011/", "A king paid 900 coins."
+GOOD = [record(n, f"{NEWS}{n}", featured=True, wikipedia_title="Varde") for n in range(6)]
+BAD = [record(n, f"https://b.example/{n}", KING, failed_verification=True) for n in (10, 11, 12)]
 OTHER = record(20, "https://c.example/")
 
 
@@ -154,8 +149,7 @@ def pages(urls: Sequence[str]) -> list[Document | None]:
 
 def measure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
     verifier = WordVerifier() if verifier is ... else verifier
-    found = measured(records, of, verifier, lambda *_: None)
-    return found or {}
+    return measured(records, of, verifier, lambda *_: None) or {}
 
 
 def test_failing_citations_are_told_from_featured_ones() -> None:

@@ -54,9 +54,8 @@ def write_network(folder: Path, kind: str, **more: int) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_network(
-        tmp_path_factory.mktemp("base") / "bert", "Bert", max_position_embeddings=96
-    )
+    folder = tmp_path_factory.mktemp("base") / "bert"
+    return write_network(folder, "Bert", max_position_embeddings=96)
 
 
 @pytest.fixture(scope="session")

@@ -101,9 +101,8 @@ def _gathered(stores: Stores, results: Sequence[str], how: Making) -> tuple[Gath
         corpus = stack.enter_context(EmbeddedCorpus.open(how.corpus, None)) if how.corpus else None
         for result in results:
             report, is_job = _read(stores, result, Report)
-            document_of = documents_beside(stores.jobs, result)
-            if not is_job:
-                document_of = _documents_of(report, sources, corpus)
+            beside = documents_beside(stores.jobs, result)
+            document_of = beside if is_job else _at_hand(report, sources, corpus)
             gathered += gather(report, document_of, how.compare, how.seed)
             titles.append(report.title)
     return gathered, titles[0] or "Untitled"
@@ -120,9 +119,7 @@ def _read(stores: Stores, result: str, kind: type[_Report]) -> tuple[_Report, bo
         raise InputError(f"{result} is not a report of `pincite {verb} --json`: {error}") from error
 
 
-def _documents_of(
-    report: Report, sources: Sources | None, corpus: EmbeddedCorpus | None
-) -> DocumentOf:
+def _at_hand(report: Report, sources: Sources | None, corpus: EmbeddedCorpus | None) -> DocumentOf:
     """Find a report's documents by id where they lie; one whose text has changed has another id."""
     outcomes = [(r.citation.url, r.outcome) for f in report.findings for r in f.citations]
     read = [url or each.passage.url for url, each in outcomes if isinstance(each, Evidence)]

@@ -1,7 +1,7 @@
 """The report of a study, counted from its ratings: as JSON, page, text and CSV."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from pincite.report.cells import csv_text, one_line
 from pincite_server import rendering
@@ -9,6 +9,8 @@ from pincite_server.tables import iso
 from pincite_study import preferences
 from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Side
 from pincite_study.studies import Study, StudyStore
+
+Translate: TypeAlias = Callable[[str], str]
 
 
 def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
@@ -83,9 +85,7 @@ def as_page(report: Mapping[str, Any]) -> str:
     return rendering.rendered("study_alone.html", "en", report=report, **template_names(report))
 
 
-def template_names(
-    report: Mapping[str, Any], translated: Callable[[str], str] = str
-) -> dict[str, Any]:
+def template_names(report: Mapping[str, Any], translated: Translate = str) -> dict[str, Any]:
     """What `study_tables.html` calls the parts of a report."""
     return {
         "pair": PAIRS[report["study"]["compare"]],
@@ -139,7 +139,7 @@ EVIDENCE = {
 }
 
 
-def names_of(compare: Comparison, translated: Callable[[str], str] = str) -> dict[str, str]:
+def names_of(compare: Comparison, translated: Translate = str) -> dict[str, str]:
     """Every answer and what it is called, in the order of tables and figures."""
     pair = PAIRS[compare]
     sides = {side: SIDES[side] for side in (pair.tested, pair.baseline)}

@@ -175,13 +175,11 @@ class Watch:
                 db.execute(gone.values(state=State.WITHDRAWN))
             _count(db, {"kept": len(kept), "withdrawn": len(withdrawn)})
 
-    def add_finding(
-        self, place: Place, values: Mapping[str, Any], used: Mapping[str, float]
-    ) -> str:
+    def add_finding(self, at: Place, values: Mapping[str, Any], used: Mapping[str, float]) -> str:
         """Store a finding with what it cost; one that editors called wrong once stays hidden."""
         finding_id = new_id()
         row = {"finding_id": finding_id, "state": State.LIVE, "judged": now()}
-        row |= {**values, **place.values, "rank": RANKS[Kind(values["kind"])]}
+        row |= {**values, **at.values, "rank": RANKS[Kind(values["kind"])]}
         was_wrong = _equal(row) & findings.c.hidden.in_([Hidden.WRONG, Hidden.OFFLINE])
         with self._db.writing() as db:
             hidden = db.scalar(sa.select(findings.c.hidden).where(was_wrong).limit(1))
@@ -250,9 +248,8 @@ class Watch:
 
     def revision(self, wiki: str, title: str) -> int | None:
         """The last revision of a page that was checked."""
-        found: int | None = self._db.scalar(
-            sa.select(pages.c.revision).where(_titled(wiki, [title]))
-        )
+        wanted = sa.select(pages.c.revision).where(_titled(wiki, [title]))
+        found: int | None = self._db.scalar(wanted)
         return found
 
     # ── Counts and notes ─────────────────────────────────────────────────────────────────────────

@@ -47,6 +47,7 @@ from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Databas
 
 _T = TypeVar("_T")
 Scored: TypeAlias = list[tuple[Any, float]]  # keys of passages with their scores, best first
+Vectors: TypeAlias = Mapping[str, Floats]  # of passages, by id
 Prepared: TypeAlias = tuple[Document, Sequence[Passage], Sequence[Floats]]  # with its vectors
 OWN_RULES = {"format": "postgres-2", "lexical_rule": lexical.LEXICAL_RULE}
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
@@ -153,7 +154,7 @@ class PostgresCorpus(Corpus):
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
-    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+    def add_with(self, documents: Sequence[Document], known: Vectors) -> int:
         self._require_write()
         ready = self._prepared(self._changed(documents), known)  # before the others have to wait
 
@@ -184,9 +185,7 @@ class PostgresCorpus(Corpus):
         compared = zip(latest, self.compared(latest), strict=True)
         return [document for document, how in compared if how != "same"]
 
-    def _prepared(
-        self, documents: Sequence[Document], known: Mapping[str, Floats]
-    ) -> dict[str, Prepared]:
+    def _prepared(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
         """Each document by its address with its passages and, if there is an encoder, vectors."""
         cut = [passages(document) for document in documents]
         vectors = iter(np.empty((0, 0), np.float32))

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from pincite import durable
 from pincite.corpus.protocol import idf
 from pincite.documents.archives import LABELS, LabelledClaim, read_labelled
+from pincite.durable import silent
 from pincite.errors import InputError, MissingModel
 from pincite.judgement import decide
 from pincite.models import weights
@@ -110,17 +110,12 @@ def read_rows(path: Path) -> list[CutRow]:
     raise InputError(f"{path} has no rows; expected JSON lines with id, evidence, claim, label.")
 
 
-def predict(
-    path: Path, scorers: Sequence[Scorer], progress: Progress = durable.silent
-) -> Predictions:
+def predict(path: Path, scorers: Sequence[Scorer], progress: Progress = silent) -> Predictions:
     return predicted(path.name, read_rows(path), scorers, progress)
 
 
 def predicted(
-    name: str,
-    rows: Sequence[CutRow],
-    scorers: Sequence[Scorer],
-    progress: Progress = durable.silent,
+    name: str, rows: Sequence[CutRow], scorers: Sequence[Scorer], progress: Progress = silent
 ) -> Predictions:
     def tell(system: str, n_done: int) -> None:
         progress(system, n_done, len(rows))
@@ -366,9 +361,8 @@ def by_languages(
         kind = "English claim" if claim == "en" else "English passage"
         if "en" in (claim, passage) or claim == passage:
             kinds["same language" if claim == passage else kind].append(name)
-    return {
-        kind: _mean([measured[n] for n in names]) for kind, names in kinds.items() if names
-    } | measured
+    means = {kind: _mean([measured[n] for n in each]) for kind, each in kinds.items() if each}
+    return means | measured
 
 
 def _mean(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -237,6 +237,7 @@ _LABELS = {"supported": "support", "partially_supported": "partial", "not_suppor
 
 Tell = Callable[[str, int, int], None]  # what, done, in all
 Pages = Callable[[Sequence[str]], Sequence[Document | None]]
+Runs = dict[str, list[list[Hit]]]  # hits for each claim, by system
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +304,7 @@ def evaluate(
     return result
 
 
-def levels(
-    records: Sequence[WaferRecord], corpus: Corpus, runs: dict[str, list[list[Hit]]]
-) -> dict[str, Any]:
+def levels(records: Sequence[WaferRecord], corpus: Corpus, runs: Runs) -> dict[str, Any]:
     pages = {str(n): dict.fromkeys(sorted(record.urls), 1) for n, record in enumerate(records)}
     marked = {
         str(n): dict.fromkeys(_evidence_of(record, corpus), 1)
@@ -333,9 +332,7 @@ def levels(
     }
 
 
-def in_context(
-    records: Sequence[WaferRecord], runs: Mapping[str, list[list[Hit]]]
-) -> dict[str, Any]:
+def in_context(records: Sequence[WaferRecord], runs: Runs) -> dict[str, Any]:
     """Return the share of claims with an answer in their first k passages, by system and k.
 
     `n` is the number of claims that have an answer; if it is 0, there are no systems.
@@ -374,15 +371,13 @@ def _normal(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
-def _retrieve(
-    claims: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell
-) -> dict[str, list[list[Hit]]]:
+def _retrieve(claims: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell) -> Runs:
     ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
         "side": (corpus.lexical(), fusion.side_query),
         "sparse": (corpus.lexical(), fusion.lexical_query),
         "dense": (corpus.dense(), fusion.dense_query),
     }
-    runs: dict[str, list[list[Hit]]] = {}
+    runs: Runs = {}
     for name, (retriever, query_of) in ways.items():
         runs[name] = []
         for start in range(0, len(claims), QUERIES_AT_ONCE):

@@ -182,13 +182,9 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
         model = _trained(run, attempt.learnt, progress)
         base = Path(attempt.base)
         shipped = base if base.is_dir() else weights.locate(attempt.base)
-        about = weights.read_card(shipped)
-        export(
-            model,
-            attempt.exported,
-            source=f"pincite learn, from {attempt.base}",
-            licence=str(about.get("licence", "not stated")),
-        )
+        licence = str(weights.read_card(shipped).get("licence", "not stated"))
+        source = f"pincite learn, from {attempt.base}"
+        export(model, attempt.exported, source=source, licence=licence)
         if (shipped / weights.FILE).exists():
             rescale(attempt.exported, shipped)
     return attempt.exported

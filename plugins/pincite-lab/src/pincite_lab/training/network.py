@@ -276,9 +276,9 @@ class Pairs:
     def _inputs(self, encodings: list[Any]) -> dict[str, Tensor]:
         fields = {"input_ids": "ids", "attention_mask": "attention_mask"}
         fields |= dict.fromkeys(types_field(self._model), "type_ids")
-        return {
-            name: pad_sequence([torch.tensor(getattr(e, field)) for e in encodings], True).to(
-                self._device
-            )
-            for name, field in fields.items()
-        }
+
+        def padded(field: str) -> Tensor:
+            rows = [torch.tensor(getattr(encoding, field)) for encoding in encodings]
+            return pad_sequence(rows, batch_first=True).to(self._device)
+
+        return {name: padded(field) for name, field in fields.items()}

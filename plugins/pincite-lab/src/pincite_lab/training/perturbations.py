@@ -130,14 +130,10 @@ _VALUES = ("number", "percent", "year")
 _RUN = re.compile(r"[^\W\d_a-z][\w’.-]*\w(?: [^\W\d_a-z][\w’.-]*\w)*")
 _IN_A_NAME = re.compile(r"\w-\Z|[^\W\d_]\Z")
 _LOWER_WORD = re.compile(r"(?<![\w-])[a-z]+(?![\w-])")
-_ARTICLE = re.compile(r"\b(an?) \Z", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(an?) \Z", re.I)
 # Words between two things whose order does not matter, or that form one name.
-_SYMMETRIC = re.compile(
-    r"[^\w]*(?:(?:and|or|with|of|in|the|met|married|versus|vs)[^\w]+)*", re.IGNORECASE
-)
-_JOINING = re.compile(
-    r"\b(?:between|both|either|together|marri\w+|met|same|among)\b", re.IGNORECASE
-)
+_SYMMETRIC = re.compile(r"[^\w]*(?:(?:and|or|with|of|in|the|met|married|versus|vs)[^\w]+)*", re.I)
+_JOINING = re.compile(r"\b(?:between|both|either|together|marri\w+|met|same|among)\b", re.I)
 
 
 def _contrary(claim: str, chance: random.Random) -> Perturbation | None:

@@ -64,9 +64,8 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     model: Any,
     tokenizer: Any,
     folder: Path,
-    teacher: network.Pairs | None = None,
-    progress: Progress | None = None,
-    save_every: float = SAVE_EVERY,
+    teacher: network.Pairs | None,
+    progress: Progress,
 ) -> None:
     """Train `model` as a verifier, in place; see `descend` for errors."""
     network.freeze(model, recipe.frozen_layers, recipe.frozen_embeddings)
@@ -74,7 +73,7 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     pairs = network.Pairs(model, tokenizer, recipe.max_tokens, recipe.precision)
     batches = plan(groups, pairs, recipe)[: recipe.steps or None]
     work = Work(groups, batches, Objective(recipe, pairs, teacher), model)
-    descend(work, recipe, folder, progress, save_every)
+    descend(work, recipe, folder, progress)
 
 
 def plan(groups: Sequence[Group], pairs: network.Pairs, recipe: Recipe) -> list[list[int]]:
@@ -113,7 +112,7 @@ def descend(
     work: Work,
     recipe: Recipe,
     folder: Path,
-    progress: Progress | None = None,
+    progress: Progress,
     save_every: float = SAVE_EVERY,
 ) -> None:
     """Train the model, resuming from the state in `folder` and saving it there.
@@ -148,8 +147,7 @@ def descend(
             optimizer.zero_grad(set_to_none=True)
             late = 0.98 * late + 0.02 * loss.item()
             mean = late / (1 - 0.98 ** (done - first))  # bias correction, as in Adam
-            if progress:
-                progress(done, len(batches), mean)
+            progress(done, len(batches), mean)
             if time.monotonic() - saved > save_every:
                 save(folder, done, mean, parameters, optimizer)
                 saved = time.monotonic()

@@ -182,9 +182,8 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     given = ["learn", "rows.jsonl", "--guard", "guard.jsonl", "--base", str(home / "base")]
     code = KILLED.replace("{small}", repr(SMALL)).replace("{visits}", str(VISITS))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *given, "--threads", "1"], env=environment, check=False
-    )
+    command = [sys.executable, "-c", code, *given, "--threads", "1"]
+    ended = subprocess.run(command, env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
     (run,) = learning.home().glob("run-*")
     assert (run / STATE).exists()

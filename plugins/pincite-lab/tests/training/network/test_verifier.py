@@ -43,13 +43,12 @@ def groups() -> list[Group]:
 
 
 def trained(
-    groups: list[Group], recipe: Recipe, base: Path, folder: Path, **given: Any
+    rows: list[Group], recipe: Recipe, base: Path, folder: Path, stop: int = 0, teacher: Any = None
 ) -> tuple[dict[str, Any], list[float]]:
     """The weights after a run in `folder`, new or gone on with, and the mean loss at each step."""
     folder.mkdir(exist_ok=True)
     means: list[float] = []
     model, tokenizer = network.load(str(base))
-    stop = given.pop("stop_at", 0)
 
     def progress(done: int, total: int, loss: float) -> None:
         assert total == recipe.steps
@@ -57,7 +56,7 @@ def trained(
         if done == stop:
             raise KeyboardInterrupt
 
-    verifier.train(groups, recipe, model, tokenizer, folder, progress=progress, **given)
+    verifier.train(rows, recipe, model, tokenizer, folder, teacher, progress)
     return model.state_dict(), means
 
 
@@ -81,7 +80,7 @@ def test_an_interrupted_run_ends_with_the_same_weights(
     recipe = replace(RECIPE, frozen_layers=frozen)
     whole, means = trained(groups, recipe, tiny_bert, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        trained(groups, recipe, tiny_bert, tmp_path / "cut", stop_at=9)
+        trained(groups, recipe, tiny_bert, tmp_path / "cut", stop=9)
     resumed, late = trained(groups, recipe, tiny_bert, tmp_path / "cut")
     assert len(late) == 11
     assert same(whole, resumed)
@@ -180,7 +179,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
     groups: list[Group], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        trained(groups, RECIPE, tiny_bert, tmp_path, stop_at=2)
+        trained(groups, RECIPE, tiny_bert, tmp_path, stop=2)
     before = (tmp_path / STATE).read_bytes()
 
     def nan(*_: object) -> Any:
