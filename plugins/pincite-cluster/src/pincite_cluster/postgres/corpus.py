@@ -188,7 +188,7 @@ class PostgresCorpus(Corpus):
     def _prepared(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
         """Each document by its address with its passages and, if there is an encoder, vectors."""
         cut = [passages(document) for document in documents]
-        vectors = iter(np.empty((0, 0), np.float32))
+        vectors: Iterator[Floats] = iter(())
         if self.has_vectors:
             every = [passage for of_one in cut for passage in of_one]
             encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))

@@ -428,7 +428,7 @@ def side_by_side(
         pair: dict[str, Any] = {"first": first, "second": second, "n": len(truth)}
         pair |= {"agreement": agreed, "kappa": None if math.isnan(kappa) else round(kappa, 4)}
         called = {"both": a & b, "first_only": a & ~b, "second_only": b & ~a}
-        found.append(pair | {name: precision(rows) for name, rows in called.items()})
+        found.append(pair | {name: precision(each) for name, each in called.items()})
     return found
 
 
