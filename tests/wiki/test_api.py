@@ -300,7 +300,7 @@ def test_the_key_goes_to_the_wiki_of_the_settings_only(
     monkeypatch.setenv(KEY_VARIABLE, "token")
     given = Settings.of(wiki=wiki, private_hosts=hosts)
     web = Members()
-    api = articles.api_of(site_at(address), web, given)
+    api = articles.api_of(site_at(address), web, given, print)
     with nullcontext() if sent else pytest.raises(WikiError):
         api.query(titles="A")
     assert web.headers == [{"authorization": "Bearer token"} if sent else {}]
@@ -310,7 +310,7 @@ def test_the_key_is_not_sent_unencrypted_to_a_public_host(monkeypatch: pytest.Mo
     monkeypatch.setenv(KEY_VARIABLE, "token")
     with pytest.raises(ConfigError, match=KEY_VARIABLE):
         articles.api_of(
-            site_at("http://w.example"), Members(), Settings.of(wiki="http://w.example")
+            site_at("http://w.example"), Members(), Settings.of(wiki="http://w.example"), print
         )
 
 

@@ -14,9 +14,7 @@ from pincite_cluster import ray_workers
 def head() -> int:
     """Return the process of the cluster's control service, a child of this process."""
     command = ["pgrep", "-P", str(os.getpid()), "gcs_server"]
-    return int(
-        subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()[0]
-    )
+    return int(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.split()[0])
 
 
 if __name__ == "__main__":

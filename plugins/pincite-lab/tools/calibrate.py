@@ -29,6 +29,7 @@ with a contrary word ("rose" for "fell").
 import argparse
 import json
 import random
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -37,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
@@ -48,7 +50,7 @@ from pincite.text import names, quantities
 from pincite.text import words as wording
 from pincite.types import Claim, Passage, Span
 from pincite_lab.evaluation.claims import FAILS, cut, languages_of
-from pincite_lab.evaluation.measures import calibration_error
+from pincite_lab.evaluation.measures import Doubles, calibration_error
 from pincite_lab.training import perturbations
 from pincite_lab.training.groups import half_of, is_held_back, read_set
 from pincite_lab.training.recipe import SetRecipe, recipe_in
@@ -77,7 +79,6 @@ THRESHOLDS = [round(0.02 * i, 2) for i in range(1, 50)]
 TURNED = ("negation", "contrary")  # the evidence says the opposite
 KINDS = (*perturbations.KINDS, "contrary")  # what a rule can see
 SUPPORT_COLUMNS = [0, 2, 3, 4, 6, 7]  # "figure_differs" speaks of refutation
-REFUTE_COLUMNS = [0, 1, 2, 3, 4, 5, 6, 7]
 Floats = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
 
@@ -88,29 +89,27 @@ def main() -> None:
     parser.add_argument("--model", default=weights.VERIFIER)
     parser.add_argument("--judged", type=Path, help="keep logits here: a stopped run goes on")
     parser.add_argument("--held-back", type=Path, help="recipe: rows it holds back")
-    parser.add_argument(
-        "--translated", help="set of rows in several languages, held back by --seed"
-    )
-    parser.add_argument(
-        "--seed", type=int, default=TRANSLATED_SEED, help="of the network's training"
-    )
+    parser.add_argument("--translated", help="set of rows in other languages, held back by --seed")
+    parser.add_argument("--seed", type=int, default=TRANSLATED_SEED, help="of its training")
     parser.add_argument("--only-refuting", action="store_true", help="step 3 alone; the rest stays")
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     args = parser.parse_args()
     folder = weights.locate(args.model)
     verifier = CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
+    with closing(verifier):
+        write(folder, calibrated(args, verifier))
+
+
+def calibrated(args: argparse.Namespace, verifier: CrossEncoderVerifier) -> dict[str, Any]:
     if args.translated:
         held = translated(args.claims / "train" / f"{args.translated}.jsonl.gz", args.seed)
-        write(folder, of_translated(args.translated, held, verifier))
-        verifier.close()
-        return
+        return of_translated(args.translated, held, verifier)
     dev = {name: list(read_labelled(args.claims / "dev" / f"{name}.jsonl.gz")) for name in DEV}
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     if args.only_refuting:
-        write(folder, json.loads((folder / calibration.FILE).read_text("utf-8")) | refutes)
-        verifier.close()
-        return
+        file = weights.locate(args.model) / calibration.FILE
+        return dict(json.loads(file.read_text("utf-8")) | refutes)
     rows, of_set = [], []
     for name in SETS:
         # From the end of the order in which training takes them: unseen ones come first.
@@ -119,9 +118,7 @@ def main() -> None:
         rows += found
         of_set += [name] * len(found)
     fitted = fit(*all_features(rows, verifier), rows, of_set)
-    fitted |= scaled(fitted, dev, seen) | {"n_rows": len(rows)}
-    write(folder, fitted | refutes)
-    verifier.close()
+    return fitted | scaled(fitted, dev, seen) | {"n_rows": len(rows)} | refutes
 
 
 def translated(path: Path, seed: int) -> list[tuple[LabelledClaim, bool]]:
@@ -214,14 +211,9 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
 
 def all_pairs(rows: list[LabelledClaim]) -> tuple[list[tuple[Claim, Passage]], Whole]:
     """Every row's claim with each passage that `verify` would read, and whose row it is."""
-    pairs: list[tuple[Claim, Passage]] = []
-    owner: list[int] = []
-    for number, row in enumerate(rows):
-        found = cut(row)
-        for passage in found.passages:
-            pairs.append((found.claim, passage))
-            owner.append(number)
-    return pairs, np.array(owner)
+    found = [cut(row) for row in rows]
+    pairs = [(each.claim, passage) for each in found for passage in each.passages]
+    return pairs, np.repeat(np.arange(len(rows)), [len(each.passages) for each in found])
 
 
 def speaking(scores: Floats, owner: Whole, n_rows: int) -> Whole:
@@ -243,11 +235,11 @@ def fit(x: Floats, owner: Whole, rows: list[LabelledClaim], of_set: list[str]) -
     scores = x[:, 0]
     for _ in range(EM_ROUNDS):
         chosen = x[speaking(scores, owner, len(rows))]
-        support = weights_of(chosen[:, SUPPORT_COLUMNS], sets, supported)
-        support = spread(support, SUPPORT_COLUMNS)
+        support = weights_of(chosen, SUPPORT_COLUMNS, sets, supported)
         scores = x @ np.array(support[:-1], dtype=np.float32)
-    refute = weights_of(chosen[told][:, REFUTE_COLUMNS], sets[told], refuted[told])
-    return {"support": support, "refute": spread(refute, REFUTE_COLUMNS)}
+    every = list(range(len(calibration.FEATURES)))
+    refute = weights_of(chosen[told], every, sets[told], refuted[told])
+    return {"support": support, "refute": refute}
 
 
 def held_back(path: Path | None, claims: Path) -> list[tuple[LabelledClaim, bool]]:
@@ -283,7 +275,7 @@ def refuting(
         kept = np.array([row.label == "support" for row in each])
         of_kind = np.array([kind_of(row) for row in each])
         true.append((surest(each, *seen[name], verifier)[kept], of_kind[kept]))
-    chosen = {}
+    chosen: dict[str, Any] = {}
     for kind in BOUNDS:
         mine = first & (kinds == kind)
         right = [
@@ -297,10 +289,7 @@ def refuting(
     bounds = np.array([chosen[f"{kind}_from"] for kind in kinds])
     said = ~first & (best >= bounds)
     measured = {"n": int(said.sum()), "right": int(refuted[said].sum())}
-    return {
-        **chosen,
-        "contrary_measured": measured | {"of": int(refuted[~first].sum())},
-    }
+    return chosen | {"contrary_measured": measured | {"of": int(refuted[~first].sum())}}
 
 
 def kind_of(row: LabelledClaim) -> str:
@@ -310,7 +299,7 @@ def kind_of(row: LabelledClaim) -> str:
 
 def surest(
     rows: list[LabelledClaim], x: Floats, owner: Whole, verifier: CrossEncoderVerifier
-) -> npt.NDArray[np.float64]:
+) -> Doubles:
     """For each row how surely a passage contradicts it, read closely where that may matter."""
     pairs, _ = all_pairs(rows)
     lowest = np.full(len(pairs), CONTRARY_FROM[0], dtype=np.float32)
@@ -318,9 +307,7 @@ def surest(
     return surest_refutation(x, closer, owner, len(rows))
 
 
-def surest_refutation(
-    x: Floats, closer: Floats, owner: Whole, n_rows: int
-) -> npt.NDArray[np.float64]:
+def surest_refutation(x: Floats, closer: Floats, owner: Whole, n_rows: int) -> Doubles:
     """For each row the highest of its passages, beside the best support of its page.
 
     `closer`: (n_pairs,) how surely each contradicts by itself.
@@ -332,20 +319,13 @@ def surest_refutation(
     return best
 
 
-def spread(found: list[float], columns: list[int]) -> list[float]:
-    """Weights of some columns in the order of all FEATURES, the intercept last."""
-    whole = [0.0] * len(calibration.FEATURES)
-    for column, weight in zip(columns, found, strict=False):
-        whole[column] = weight
-    return [*whole, found[-1]]
-
-
-def weights_of(x: Floats, sets: Floats, y: npt.NDArray[Any]) -> list[float]:
-    """The weights of the columns of x, the intercept last."""
+def weights_of(x: Floats, columns: list[int], sets: Floats, y: npt.NDArray[Any]) -> list[float]:
+    """The weights of FEATURES, 0 for all but some columns of x; the intercept last."""
     model = LogisticRegression(class_weight="balanced", max_iter=2000, fit_intercept=False)
-    found = model.fit(np.hstack([x, sets]), y).coef_[0]
-    slopes, intercepts = found[: x.shape[1]], found[x.shape[1] :]
-    return [round(float(w), 4) for w in (*slopes, intercepts.mean())]
+    found = model.fit(np.hstack([x[:, columns], sets]), y).coef_[0]
+    slopes = np.zeros(len(calibration.FEATURES))
+    slopes[columns] = found[: len(columns)]
+    return [round(float(w), 4) for w in (*slopes, found[len(columns) :].mean())]
 
 
 def scaled(
@@ -368,26 +348,23 @@ def scaled(
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
     for learnt, held in folds.split(s, 2 * of_set + y):
         slope, shift = platt(s[learnt], y[learnt], w[learnt])
-        held_back[held] = sigmoid(slope * s[held] + shift)
+        held_back[held] = expit((slope * s[held] + shift).astype(np.float64))
     slope, shift = platt(s, y, w)
     first = list(dev).index(flagged)
-    p = sigmoid(slope * s[of_set == first] + shift)
+    p = expit((slope * s[of_set == first] + shift).astype(np.float64))
     return {
         "support": [
             round(slope * weight, 4) for weight in fitted["support"][:-1]
         ] + [round(slope * fitted["support"][-1] + shift, 4)],
-        "ece_held_back": {
-            "all": round(calibration_error(y, held_back), 4),
-            **{
-                name: round(calibration_error(y[of_set == i], held_back[of_set == i]), 4)
-                for i, name in enumerate(dev)
-            },
+        "ece_held_back": {"all": calibration_error(y, held_back)} | {
+            name: calibration_error(y[of_set == i], held_back[of_set == i])
+            for i, name in enumerate(dev)
         },
         "flags": flags(p, [row.label for row in dev[flagged]]),
     }  # fmt: skip
 
 
-def flags(p: npt.NDArray[np.float64], labels: list[str]) -> list[list[float]]:
+def flags(p: Doubles, labels: list[str]) -> list[list[float]]:
     """(threshold, share of failing rows below it, of sound ones); partial rows are neither.
 
     Half a row is added to both sides (Jeffreys' prior): none among a hundred sound rows does not
@@ -400,14 +377,10 @@ def flags(p: npt.NDArray[np.float64], labels: list[str]) -> list[list[float]]:
     ]
 
 
-def platt(s: Floats, y: npt.NDArray[np.bool_], w: npt.NDArray[np.float64]) -> tuple[float, float]:
+def platt(s: Floats, y: npt.NDArray[np.bool_], w: Doubles) -> tuple[float, float]:
     """Slope and intercept of log-odds over the score, by maximum likelihood."""
     model = LogisticRegression(C=1e6).fit(s[:, None], y, sample_weight=w * len(w))
     return float(model.coef_[0, 0]), float(model.intercept_[0])
-
-
-def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    return np.asarray(1 / (1 + np.exp(-x.astype(np.float64))))
 
 
 def write(folder: Path, fitted: dict[str, Any]) -> None:

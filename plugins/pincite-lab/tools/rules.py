@@ -9,13 +9,11 @@ precision below 0.8 goes (docs/judging.md).
 """
 
 import argparse
-import gzip
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradictions
 from pincite.judgement.force import weaker
@@ -35,31 +33,31 @@ def main() -> None:
     args = parser.parse_args()
     hits: dict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
     for file in args.files:
-        rows = list(map(json.loads, gzip.decompress(file.read_bytes()).splitlines()))
-        refuted = any(row["label"] == "refute" for row in rows)
+        rows = list(read_labelled(file))
+        refuted = any(row.label == "refute" for row in rows)
         for row in rows[:: max(1, len(rows) // args.most)]:
             for rule, words in dict(fired(row)).items():
                 contrary = rule.startswith("contradicts") and refuted
-                right = row["label"] == "refute" if contrary else row["label"] != "support"
+                right = row.label == "refute" if contrary else row.label != "support"
                 hits[rule][file.name.removesuffix(".jsonl.gz"), right] += 1
                 if args.show and args.show in rule:
-                    print("+" if right else "-", row["id"], row["label"], words)
+                    print("+" if right else "-", row.row_id, row.label, words)
     print(f"{'rule':<38}{'hits':>6}{'right':>7}{'precision':>11}  by file")
     for rule, counted in sorted(hits.items()):
         n = counted.total()
-        right = sum(count for (_, is_right), count in counted.items() if is_right)
+        n_right = sum(count for (_, is_right), count in counted.items() if is_right)
         files = sorted({name for name, _ in counted})
         by_file = ", ".join(
             f"{f} {counted[f, True]}/{counted[f, True] + counted[f, False]}" for f in files
         )
-        goes = n < LEAST_HITS or right < LEAST_PRECISION * n
-        print(f"{rule:<38}{n:>6}{right:>7}{right / n:>11.2f}  {'GOES ' * goes}{by_file}")
+        goes = n < LEAST_HITS or n_right < LEAST_PRECISION * n
+        print(f"{rule:<38}{n:>6}{n_right:>7}{n_right / n:>11.2f}  {'GOES ' * goes}{by_file}")
 
 
-def fired(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def fired(row: LabelledClaim) -> Iterator[tuple[str, str]]:
     """Yield each rule that fires on some passage of a row, once, with the words it shows."""
-    title = (row.get("meta") or {}).get("title") or ""
-    claim, document = Claim(row["id"], row["claim"], title), Document("", title, row["evidence"])
+    title = row.meta.get("title") or ""
+    claim, document = Claim(row.row_id, row.claim, title), Document("", title, row.evidence)
     for passage in cited_passages(document):
         for rule, witness in contradictions(claim, passage, document.text):
             yield f"contradicts: {rule}", f"{witness.source} · {witness.claim}"

@@ -19,7 +19,6 @@ from pincite import runtime
 from pincite.cli import cli
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder, SharedTokenizer
-from pincite.models.verifier import languages_of
 from pincite.settings import ModelSettings
 from pincite.types import Claim, Passage, Span
 
@@ -146,7 +145,7 @@ OTHERS = ["Die Brücke bei Varde wurde nie gebaut.", "Two airlines fly to Varde 
 @pytest.mark.skipif(VERIFIER is None, reason="it has not been trained")
 def test_it_is_calibrated_and_judges_across_languages() -> None:
     assert VERIFIER
-    assert {"en", "de"} <= languages_of(VERIFIER)
+    assert {"en", "de"} <= weights.languages_of(VERIFIER)
     verifier = runtime.verifier(ModelSettings(), keep=False)
     assert verifier.other.calibration.name.startswith("dev-")
     passage = Passage("", "", "", SOURCE, Span(0, len(SOURCE)), language="de")

@@ -67,8 +67,7 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
     assert "3 of 3 ratings by 3 raters of 1 statements" in study(data, "show", study_id).stdout
     assert "3/3  Plain ones" in study(data, "list").stdout
     out = [tmp_path / name for name in ("r.json", "r.html", "r.csv")]
-    options = ["--json", "--html", "--csv"]
-    given = [str(each) for pair in zip(options, out, strict=True) for each in pair]
+    given = [each for path in out for each in (f"--{path.suffix[1:]}", str(path))]
     done = study(data, "report", study_id, *given)
     assert re.search(r"suggested citation +3  100% \(44%–100%\) +1  100%", done.stdout)
     assert json.loads(out[0].read_text())["majorities"]["suggested"]["n"] == 1

@@ -16,7 +16,7 @@ from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, Searched
 from pincite_study.blinding import blind
-from pincite_study.items import NO_ANSWER, Item, answers_of, draw_sample
+from pincite_study.items import NO_ANSWER, answers_of, draw_sample
 from pincite_study.preferences import Rating, summary
 from pincite_study.studies import CONSENTS
 
@@ -48,20 +48,15 @@ SECOND = report("Trams cross it daily [1].", "It burned down [1].")
 THIRD = report("", "Yes, in 1790, see https://papers.example/1 [1].")
 
 
-def items() -> tuple[Item, ...]:
-    return answers_of([("first", FIRST), ("second", SECOND), ("third", THIRD)]).items
+FOUND = answers_of([("first", FIRST), ("second", SECOND), ("third", THIRD)])
 
 
 def test_answers_to_a_question_are_compared_with_the_first_report() -> None:
-    found = answers_of([("first", FIRST), ("second", SECOND), ("third", THIRD)])
-    assert [(i.claim, i.tested.title) for i in found.items] == [
-        (BRIDGE, "second"),
-        (BRIDGE, "third"),
-        (MILL, "third"),
-    ]
-    assert found.n_one_passage == 1  # the same words
-    assert found.items[1].tested.passage == NO_ANSWER
-    assert found.items[0].baseline.passage == "It carries trams [1].\n\n[1] Trams of Varde"
+    compared = [(item.claim, item.tested.title) for item in FOUND.items]
+    assert compared == [(BRIDGE, "second"), (BRIDGE, "third"), (MILL, "third")]
+    assert FOUND.n_one_passage == 1  # the same words
+    assert FOUND.items[1].tested.passage == NO_ANSWER
+    assert FOUND.items[0].baseline.passage == "It carries trams [1].\n\n[1] Trams of Varde"
 
 
 def test_questions_that_the_first_report_lacks_are_counted() -> None:
@@ -76,15 +71,14 @@ def test_answers_need_two_named_reports(names: tuple[str, ...]) -> None:
 
 
 def test_raters_see_no_system_and_no_address() -> None:
-    item = items()[2]
-    seen = blind(item, baseline_first=True)
+    seen = blind(FOUND.items[2], baseline_first=True)
     text = json.dumps([seen.a.passage.head, seen.b.passage.head, seen.article])
     assert "papers.example" not in text
     assert "third" not in text
 
 
 def test_every_other_report_has_a_row_of_its_own() -> None:
-    drawn = draw_sample(items(), "random", None, 0)
+    drawn = draw_sample(FOUND.items, "random", None, 0)
     compared = [item.compared(number) for number, item in enumerate(drawn, 1)]
     ratings = [Rating(c.item, 1, "other", {}, "first", 2.0) for c in compared]
     found = summary(compared, ratings, 1, "answers")

@@ -8,8 +8,8 @@ import random
 import re
 
 import pytest
-from control_samples import CHOSEN, at_hand, chosen_in, page, read_report
 from fastapi.testclient import TestClient
+from study_samples import CHOSEN, at_hand, chosen_in, page, read_report
 
 from pincite.errors import InputError
 from pincite.text.passages import PASSAGE_WORDS
@@ -49,9 +49,13 @@ def test_the_random_passage_is_another_of_the_same_source_and_as_wide(wide: bool
     assert again[0].baseline.passage == item.baseline.passage
 
 
-def test_nothing_but_the_words_tells_the_two_apart() -> None:
+def test_nothing_but_the_words_tells_the_two_apart_and_they_are_kept_by_name() -> None:
     source = page(1)
     (item,) = passages(chosen_in(source), of=(source,)).items
+    kept = json.loads(json.dumps(item.as_dict()))
+    assert {"chosen", "random"} < set(kept)
+    assert not {"existing", "suggested", "baseline", "tested", "compare"} & set(kept)
+    assert item_of(kept, "passages") == item
     for side in (item.baseline, item.tested):
         assert (side.quote, side.text, side.start) == (None, "", 0)
         assert (side.url, side.title) == (source.url, source.title)
@@ -85,9 +89,8 @@ def test_every_source_of_a_claim_counts_once() -> None:
     both = read_report(chosen_in(one), chosen_in(two, score=-2.0))
     claim = both.findings[0].claim
     same = tuple(dataclasses.replace(finding, claim=claim) for finding in both.findings)
-    found = gather(
-        dataclasses.replace(both, findings=(*same, same[0])), at_hand(one, two), "passages"
-    )
+    several = dataclasses.replace(both, findings=(*same, same[0]))
+    found = gather(several, at_hand(one, two), "passages")
     chosen = draw_sample(found.items, "low-scores", None, 0, "passages")
     assert [item.score for item in chosen] == [-2.0, -1.0]
     good = passages(chosen_in(one, score=1.0), of=(one,))
@@ -95,15 +98,6 @@ def test_every_source_of_a_claim_counts_once() -> None:
         draw_sample(good.items, "low-scores", None, 0, "passages")
     with pytest.raises(InputError, match="whole text"):
         draw_sample([], "random", None, 0, "passages")
-
-
-def test_items_are_kept_under_the_names_of_their_sides() -> None:
-    source = page(1)
-    (item,) = passages(chosen_in(source), of=(source,)).items
-    kept = json.loads(json.dumps(item.as_dict()))
-    assert {"chosen", "random"} < set(kept)
-    assert not {"existing", "suggested", "baseline", "tested", "compare"} & set(kept)
-    assert item_of(kept, "passages") == item
 
 
 # ── From a job to a report ───────────────────────────────────────────────────────────────────────

@@ -22,6 +22,8 @@ from pincite_study.blinding import blind
 from pincite_study.items import Item
 from pincite_study.studies import StudyStore
 
+ANSWER = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
+
 
 def html_of(found: Item, *, baseline_first: bool) -> str:
     """The page of an item with its sides in this order, as every rater gets it."""
@@ -30,13 +32,8 @@ def html_of(found: Item, *, baseline_first: bool) -> str:
     words["amounts"] = {k: k for k in ("enough", "partial", "none")}
     values: dict[str, Any] = {"place": "l", "position": 1, "said": None, "words": words}
     values |= {"csrf": "", "path": "", "here": "", "languages": {}, "theme": "", "who": None}
-    values |= {
-        "version": "",
-        "start": "verify",
-        "server_mode": False,
-        "added": [],
-        "text_of": lambda name: "",
-    }
+    values |= {"version": "", "start": "verify", "server_mode": False, "added": []}
+    values |= {"text_of": lambda name: ""}
     seen = blind(found, baseline_first)
     return rendering.rendered("rate.html", "en", seen=seen, **values)
 
@@ -49,11 +46,10 @@ def test_the_page_is_the_same_but_for_what_the_sources_say() -> None:
 
 def test_no_page_names_a_site_a_title_or_a_score(client: TestClient, site: Site) -> None:
     made = study(StudyStore(site.database), n=4)
-    answer = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"})
+    answer = join(client, made.token or "")
     pages = [answer.text]
     for _ in range(4):
-        data = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
-        answer = client.post(str(answer.url.path), data=data)
+        answer = client.post(str(answer.url.path), data=ANSWER)
         pages.append(answer.text)
     assert answer.url.path.endswith("/end")
     for text in pages[:-1]:  # the last one is the list of answers
@@ -75,13 +71,12 @@ def test_sides_come_in_both_orders(client: TestClient, site: Site) -> None:
     firsts = []
     for _ in range(2):
         client.cookies.clear()
-        page = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"})
+        page = join(client, made.token or "")
         while "/tasks/" in page.url.path:
             first = re.search(r"<mark>(\w+)", page.text)
             assert first
             firsts.append(first[1])
-            data = {"answer": "a", "evidence_a": "none", "evidence_b": "enough"}
-            page = client.post(page.url.path, data=data)
+            page = client.post(page.url.path, data=ANSWER)
     assert len(firsts) == 24
     assert 4 <= firsts.count("oldsite") <= 20
 
@@ -137,14 +132,10 @@ def test_a_study_is_made_of_jobs(client: TestClient, site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("change", "status"),
-    [
-        ({"job": "x" * 22}, 404),
-        ({"sample": "best"}, 422),
-        ({"per_item": "0"}, 422),
-        ({"job": ""}, 422),
-    ],
+    [({"job": "x" * 22}, 404), ({"sample": "best"}, 422),
+     ({"per_item": "0"}, 422), ({"job": ""}, 422)],
     ids=str,
-)
+)  # fmt: skip
 def test_what_cannot_be_a_study_is_refused(
     client: TestClient, site: Site, change: dict[str, str], status: int
 ) -> None:
@@ -157,9 +148,7 @@ def test_what_cannot_be_a_study_is_refused(
     "form", [{"answer": "c"}, {"answer": "a", "seconds": "-1"}, {"answer": "a", "evidence_a": "x"}],
     ids=str,
 )  # fmt: skip
-def test_an_answer_that_is_none_is_refused(
-    client: TestClient, site: Site, form: dict[str, str]
-) -> None:
+def test_an_invalid_answer_is_refused(client: TestClient, site: Site, form: dict[str, str]) -> None:
     made = study(StudyStore(site.database))
     task = join(client, made.token or "")
     assert client.post(task.url.path, data=form).status_code == 422
@@ -220,8 +209,7 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, text: str) -> 
     client.post("/studies", data=form)
     (made,) = StudyStore(site.database).newest("local", 9)
     seen = [client.get(f"/studies/{made.token}"), join(client, made.token or "")]
-    form = {"answer": "a", "evidence_a": "enough", "evidence_b": "none"}
-    seen.append(client.post(seen[-1].url.path, data=form))
+    seen.append(client.post(seen[-1].url.path, data=ANSWER))
     seen += [client.get(path) for path in (f"/studies/{made.study_id}/report", "/studies")]
     for page in seen:
         assert page.status_code == 200

@@ -6,7 +6,7 @@ by formulas of the tests' own.
 
 import random
 from collections import Counter, defaultdict
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from study_samples import item
@@ -41,8 +41,11 @@ def answer_of(task: Task, chance: random.Random) -> Answer:
     return "a" if in_a else "b"
 
 
+Rated: TypeAlias = tuple[dict[str, Any], dict[int, list[str]]]
+
+
 @pytest.fixture
-def report(database: Database) -> tuple[dict[str, Any], dict[int, list[str]]]:
+def report(database: Database) -> Rated:
     """The report, and each item's choices in the order in which they were made."""
     items = [item(n, truth(n)[0]) for n in range(1, N_ITEMS + 1)]
     store, ratings = StudyStore(database), RatingStore(database)
@@ -65,9 +68,7 @@ def report(database: Database) -> tuple[dict[str, Any], dict[int, list[str]]]:
     return report_of(store, made), votes
 
 
-def test_the_report_finds_what_was_planted(
-    report: tuple[dict[str, Any], dict[int, list[str]]],
-) -> None:
+def test_the_report_finds_what_was_planted(report: Rated) -> None:
     found, votes = report
     assert {len(each) for each in votes.values()} == {PER_ITEM}
     assert found["counts"]["ratings"] == N_ITEMS * PER_ITEM

@@ -21,7 +21,6 @@ class EditedWiki(Wiki):
 
     changes: list[dict[str, Any]] = field(default_factory=list)
     revision: int = 100
-    asked_changes: int = 0
     hides_changes: bool = False
 
     def answer(self, asked: dict[str, str]) -> dict[str, Any]:
@@ -65,7 +64,6 @@ class EditedWiki(Wiki):
         self.changes.append(row)
 
     def _changes(self, asked: dict[str, str]) -> dict[str, Any]:
-        self.asked_changes += 1
         spaces = list(map(int, asked["rcnamespace"].split("|")))
         wanted = [each for each in self.changes if each["ns"] in spaces]
         later = [each for each in wanted if each["timestamp"] >= asked["rcstart"]]

@@ -22,9 +22,7 @@ def key(claim: Claim = CLAIM, page: Document | Unchecked = PAGE, verifier: str =
 
 
 # Places in the article, and what no verdict is based on.
-UNREAD = {
-    *("claim_id", "span", "sentence", "part", "mark", "after", "origin", "uncited_before"),
-}
+UNREAD = set("claim_id span sentence part mark after origin uncited_before".split())
 VALUES: dict[str, Any] = {"own": Span(0, 3), "span": Span(0, 3), "part": Span(0, 3), "mark": (1, 2)}
 VALUES |= {"citations": (), "earlier": (CITED,), "section": ("A",), "tags": ("dubious",)}
 VALUES |= {"unread": ("as of",), "uncited_before": ("It rained.",)}
@@ -60,9 +58,7 @@ def test_moving_sentences_loses_nothing(order: list[int], held: list[str]) -> No
 
 
 @given(KEYS, st.lists(st.sampled_from("xyz")), st.integers(0, 12))
-def test_added_sentences_are_new_and_the_others_stay(
-    held: list[str], added: list[str], at: int
-) -> None:
+def test_added_sentences_are_new_others_stay(held: list[str], added: list[str], at: int) -> None:
     found = carried(held, [*held[:at], *added, *held[at:]])
     assert (len(found.kept), len(found.new)) == (len(held), len(added))
 

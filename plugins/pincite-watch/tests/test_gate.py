@@ -49,6 +49,11 @@ SAYS = {"retracted, stated": "The journal retracted it in 1937."}
 HALVES = ("shown", "shown_held_back")
 
 
+def evidence(passage: Passage, quote: Span, network: float | None, *seen: Witness) -> Evidence:
+    readout = Readout(-3.0, 0.9, network)
+    return Evidence(passage, 0.1, 0.8, 0.1, -2.0, quote=quote, readout=readout, witnesses=seen)
+
+
 def record(label: str, what: str) -> Record:
     page = Document(URL, "RETRACTED: Mills" if what.startswith("retracted") else "Mills", TEXT)
     faults = (Fault(FaultKind(what), "1"),) if what in set(FaultKind) else ()
@@ -56,29 +61,14 @@ def record(label: str, what: str) -> Record:
     citation = replace(citation, **KNOWN.get(what, {}))
     seen = (WITNESSES[what],) if what in WITNESSES else ()
     passage = Passage("p", URL, "Mills", TEXT, Span(0, len(TEXT)))
-    outcome: Evidence | Unchecked = Evidence(
-        passage,
-        0.1,
-        0.8,
-        0.1,
-        -2.0,
-        quote=SENTENCE,
-        readout=Readout(-3.0, 0.9, -3.0),
-        witnesses=seen,
-    )
+    outcome: Evidence | Unchecked = evidence(passage, SENTENCE, -3.0, *seen)
     source: Document | Unchecked = page
     if what in set(Reason):
         outcome = source = Unchecked(URL, Reason(what))
     is_other = what == "value in another copy"
     result = CitationResult(citation, outcome, Label(label), other_copy=is_other)
-    finding = Finding(
-        Claim("0", SAYS.get(what, "The mill burned down in 1937.")),
-        (result,),
-        None,
-        Label(label),
-        -2.0,
-        (),
-    )
+    claim = Claim("0", SAYS.get(what, "The mill burned down in 1937."))
+    finding = Finding(claim, (result,), None, Label(label), -2.0, ())
     return record_of(finding, [source], date(2026, 1, 1))
 
 
@@ -96,39 +86,26 @@ def test_a_value_is_shown_if_the_sentence_says_the_rest_and_the_network_agrees(
     _, claim, sentence, mine, theirs, network, kind = row
     span = Span(0, len(sentence))
     seen = Witness(WitnessKind.VALUE, mine, theirs, span)
-    evidence = Evidence(
-        Passage("p", URL, "", sentence, span),
-        *(0.1, 0.8, 0.1, -2.0),
-        quote=span,
-        readout=Readout(-3.0, 0.9, network),
-        witnesses=(seen,),
-    )
+    read = evidence(Passage("p", URL, "", sentence, span), span, network, seen)
     citation = Citation("r1", Span(0, 1), Span(0, 1), url=URL)
-    result = CitationResult(citation, evidence, Label.REFUTED)
+    result = CitationResult(citation, read, Label.REFUTED)
     finding = Finding(Claim("0", claim), (result,), None, Label.REFUTED, -2.0, ())
     assert record_of(finding, [Document(URL, "", sentence)], date(2026, 1, 1)).kind == kind
 
 
 def test_what_is_published_by_default_was_measured_or_never_false() -> None:
-    for kind in PUBLISHED:
-        measured = MEASURED[kind]
+    for measured in map(MEASURED.__getitem__, PUBLISHED):
         assert measured.is_precise
         assert measured.precision is None or measured.precision >= LEAST
 
 
 @pytest.mark.parametrize(
     ("measured", "precise"),
-    [
-        (Measured(90, 100), True),
-        (Measured(89, 100, 0, 9_000), False),
-        (Measured(0, 0, 0, 9_000), True),
-        (Measured(0, 0, 1, 9_000), False),
-        (Measured(0, 0, 0, 90), False),
-        (Measured(), False),
-    ],
-)
-def test_a_kind_is_precise_by_its_figures(measured: Measured, precise: bool) -> None:
-    assert measured.is_precise is precise
+    [((90, 100), True), ((89, 100, 0, 9_000), False), ((0, 0, 0, 9_000), True),
+     ((0, 0, 1, 9_000), False), ((0, 0, 0, 90), False), ((), False)],
+)  # fmt: skip
+def test_a_kind_is_precise_by_its_figures(measured: tuple[int, ...], precise: bool) -> None:
+    assert Measured(*measured).is_precise is precise
 
 
 @pytest.mark.parametrize("what", ["value", "soft_404", "isbn_invalid", "retracted"])

@@ -95,9 +95,8 @@ def rows() -> list[Any]:
 
 
 def test_a_run_reports_what_it_did_and_lists_it(home: Path, wiki: EditedWiki) -> None:
-    done = watch(wiki, "never", *("--titles titles.txt --online --once --json".split()),
-                 "--sources", "sources.jsonl")  # fmt: skip
-    status = json.loads(done.stdout)
+    given = "--titles titles.txt --online --once --json --sources sources.jsonl".split()
+    status = json.loads(watch(wiki, "never", *given).stdout)
     assert status["pages"] == {"watched": 2, "checked": 2, "due": 0, "failing": 0}
     assert (status["today"]["judged"], status["today"]["citations"]) == (4, 4)
     assert watch(wiki, "never", "--list", "list.wiki").returncode == 0
@@ -132,9 +131,7 @@ def test_ctrl_c_keeps_what_was_judged(home: Path, wiki: EditedWiki) -> None:
     assert [row.state for row in rows()] == ["live"] * 4
 
 
-def test_changes_that_cannot_be_read_are_an_error_after_the_rest(
-    home: Path, wiki: EditedWiki
-) -> None:
+def test_changes_that_cannot_be_read_are_an_error_at_the_end(home: Path, wiki: EditedWiki) -> None:
     assert watch(wiki, "never").returncode == 0
     wiki.hides_changes = True
     Path("titles.txt").write_text("Weir\n")
@@ -154,9 +151,7 @@ def test_titles_of_other_wikis_are_an_error_that_names_them(home: Path, wiki: Ed
     assert rows() == []
 
 
-def test_a_start_that_names_nothing_goes_on_with_what_was_watched(
-    home: Path, wiki: EditedWiki
-) -> None:
+def test_a_start_that_names_nothing_watches_the_same_pages(home: Path, wiki: EditedWiki) -> None:
     wiki.category["Mills"] = ["Mill"]
     started = ("--online", "--once", "--json", "--sources", "sources.jsonl")
     watch(wiki, "never", *started, "--category", "Mills", "--new-pages")

@@ -29,17 +29,14 @@ def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     everything = test_routes.table
 
     def ours(app: object) -> Iterator[Entry]:
-        yield from (
-            each for each in everything(app) if "/findings" in each.path or "{" not in each.path
-        )
+        yield from (x for x in everything(app) if "/findings" in x.path or "{" not in x.path)
 
     monkeypatch.setattr(test_routes, "table", ours)
     return {"finding_id": add(Watch(site.database))[0]}
 
 
 def test_the_server_finds_the_plugin() -> None:
-    found = [each.load() for each in entry_points(group=plugins.GROUP)]
-    assert PLUGIN in found
+    assert PLUGIN in [each.load() for each in entry_points(group=plugins.GROUP)]
 
 
 def test_everything_is_translated() -> None:

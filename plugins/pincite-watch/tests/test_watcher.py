@@ -1,9 +1,10 @@
 """Findings of an edited article are what a full check of its last revision would find."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import sqlalchemy as sa
@@ -133,9 +134,8 @@ def test_findings_end_unless_they_are_confirmed_in_time(
 def test_a_day_judges_as_many_citations_as_its_budget_and_the_next_one_goes_on(
     wiki: EditedWiki, making: Making, database: Database, clock: Clock
 ) -> None:
-    work_after_each(
-        watcher := making(limits=Limits(citations=2)), wiki, text_of(WEIR, WRONG, FERRY)
-    )
+    watcher = making(limits=Limits(citations=2))
+    work_after_each(watcher, wiki, text_of(WEIR, WRONG, FERRY))
     assert len(rows(database)) == 2
     assert not watcher.step()
     clock.days(1)
@@ -144,14 +144,18 @@ def test_a_day_judges_as_many_citations_as_its_budget_and_the_next_one_goes_on(
     assert watcher.store.status()["pages"]["checked"] == 1
 
 
-def test_a_page_waits_a_day_when_a_host_had_its_requests(
-    wiki: EditedWiki, making: Making, database: Database, clock: Clock
+ARCHIVED = "https://weir.example/ |archive-url=https://archive.example/1 |url-status=dead"
+
+
+@pytest.mark.parametrize(
+    ("host", "url"), [("weir.example", "https://weir.example/"), ("archive.example", ARCHIVED)]
+)
+def test_a_page_waits_a_day_when_a_host_or_an_archive_had_its_requests(
+    wiki: EditedWiki, making: Making, database: Database, clock: Clock, host: str, url: str
 ) -> None:
-    wiki.edit("Tolne", text_of(WEIR))
     watcher = making(limits=Limits(requests=3))
-    watcher.store.count({"requests weir.example": 3})
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
+    watcher.store.count({f"requests {host}": 3})
+    work_after_each(watcher, wiki, text_of(sentence("The weir was built in 1911.", url)))
     assert rows(database) == []
     clock.days(1)
     work(watcher)
@@ -190,41 +194,28 @@ def test_new_pages_settle_and_their_redirects_are_not_watched(
     assert [(row.title, row.priority) for row in rows] == [("Tolne", NEW)]
 
 
-def test_a_finding_that_editors_hid_stays_hidden_for_another_verifier(
-    wiki: EditedWiki, making: Making, database: Database, clock: Clock
-) -> None:
-    work_after_each(watcher := making(), wiki, text_of(WRONG))
-    watcher.store.hide(rows(database)[0].finding_id, Hidden.WRONG)
-    watcher.run.versions["verifier"] = "another"  # type: ignore[index]
-    clock.days(25)
-    work(watcher)
-    assert states(database) == {"live": 1, "withdrawn": 1}
-    assert Watch(database).published(watcher.wiki, None, None, 9) == []
-
-
-def test_a_finding_that_is_shown_again_stays_shown_for_another_verifier(
-    wiki: EditedWiki, making: Making, database: Database, clock: Clock
+@pytest.mark.parametrize("n_shown", [0, 1])
+def test_a_finding_stays_hidden_or_shown_again_for_another_verifier(
+    wiki: EditedWiki, making: Making, database: Database, clock: Clock, n_shown: int
 ) -> None:
     work_after_each(watcher := making(), wiki, text_of(WRONG))
     finding_id = rows(database)[0].finding_id
     watcher.store.hide(finding_id, Hidden.WRONG)
-    watcher.store.unhide(finding_id)
+    if n_shown:
+        watcher.store.unhide(finding_id)
     watcher.run.versions["verifier"] = "another"  # type: ignore[index]
     clock.days(25)
     work(watcher)
-    assert len(watcher.store.published(watcher.wiki, None, None, 9)) == 1
+    assert states(database) == {"live": 1, "withdrawn": 1}
+    assert len(watcher.store.published(watcher.wiki, None, None, 9)) == n_shown
 
 
 def test_a_finding_that_editors_hid_stays_hidden_when_its_sentence_comes_back(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
-    watcher = making()
-    for text in (text_of(WRONG), text_of(WEIR), text_of(WRONG)):
-        wiki.edit("Tolne", text)
-        watcher.store.add(watcher.wiki, ["Tolne"])
-        work(watcher)
-        if len(rows(database)) == 1:
-            watcher.store.hide(rows(database)[0].finding_id, Hidden.WRONG)
+    work_after_each(watcher := making(), wiki, text_of(WRONG))
+    watcher.store.hide(rows(database)[0].finding_id, Hidden.WRONG)
+    work_after_each(watcher, wiki, text_of(WEIR), text_of(WRONG))
     assert states(database) == {"live": 1, "withdrawn": 2}
     assert watcher.store.published(watcher.wiki, None, None, 9) == []
 
@@ -232,11 +223,9 @@ def test_a_finding_that_editors_hid_stays_hidden_when_its_sentence_comes_back(
 def test_a_page_that_cannot_be_read_is_tried_again_later_and_costs_no_other(
     wiki: EditedWiki, making: Making, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wiki.edit("Tolne", text_of(WEIR))
     wiki.edit("Weir", text_of(WEIR))
-    watcher = making()
-    watcher.store.add(watcher.wiki, ["Tolne", "Weir"])
-    real = Watcher._statements
+    watcher, real = making(), Watcher._statements
+    watcher.store.add(watcher.wiki, ["Weir"])
 
     def failing(self: Watcher, article: Any) -> Any:
         if article.title == "Tolne":
@@ -244,7 +233,7 @@ def test_a_page_that_cannot_be_read_is_tried_again_later_and_costs_no_other(
         return real(self, article)
 
     monkeypatch.setattr(Watcher, "_statements", failing)
-    work(watcher)
+    work_after_each(watcher, wiki, text_of(WEIR))
     status = watcher.store.status()["pages"]
     assert (status["checked"], status["failing"]) == (1, 1)
 
@@ -252,17 +241,28 @@ def test_a_page_that_cannot_be_read_is_tried_again_later_and_costs_no_other(
 # ── Sources that cannot be read for now ──────────────────────────────────────────────────────────
 
 
+Reading: TypeAlias = Callable[[Callable[[str, Callable[[], CitedSource]], CitedSource]], None]
+
+
 @pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, Reason]:
+def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
+    """Replaces what is read at an address by what a function makes of it."""
+    read = CitedCopies.read
+
+    def replace_by(answer: Callable[[str, Callable[[], CitedSource]], CitedSource]) -> None:
+        def answered(self: CitedCopies, citation: Any, written: str | None = None) -> CitedSource:
+            return answer(citation.url, lambda: read(self, citation, written))
+
+        monkeypatch.setattr(CitedCopies, "read", answered)
+
+    return replace_by
+
+
+@pytest.fixture
+def failing(reading: Reading) -> dict[str, Reason]:
     """Why the pages at some addresses cannot be read."""
-    read, found = CitedCopies.read, dict[str, Reason]()
-
-    def answered(self: CitedCopies, citation: Any, written: str | None = None) -> CitedSource:
-        if why := found.get(citation.url):
-            return CitedSource(Unchecked(citation.url, why))
-        return read(self, citation, written)
-
-    monkeypatch.setattr(CitedCopies, "read", answered)
+    found = dict[str, Reason]()
+    reading(lambda url, read: CitedSource(Unchecked(url, found[url])) if url in found else read())
     return found
 
 
@@ -351,7 +351,7 @@ def test_an_article_is_checked_when_it_rests_or_after_a_bounded_time(
         wiki.edit("Tolne", text_of(WEIR))
     n_waits = waited.index(False)
     assert waited[:n_waits] == [True] * n_waits
-    assert 3600 <= begun + (n_waits + 1) * 599 - begun < 3600 + 2 * 599
+    assert 3600 <= (n_waits + 1) * 599 < 3600 + 2 * 599
     clock.at = begun + 600 * 6
     assert watcher.store.next(watcher.wiki)
 
@@ -394,9 +394,8 @@ def test_a_page_that_moves_without_a_redirect_keeps_its_findings(
     wiki.move("Tolne", "Tolne (river)", leaves_redirect=False)
     if not is_logged:
         wiki.changes.pop()
-        watcher.store.changed(
-            watcher.wiki, Changes(("Tolne",), (), (), "2026-01-01T00:00:00Z"), 0, ()
-        )
+        changes = Changes(("Tolne",), (), (), "2026-01-01T00:00:00Z")
+        watcher.store.changed(watcher.wiki, changes, 0, ())
     work(watcher)
     (shown,) = watcher.store.published(watcher.wiki, "Tolne (river)", None, 9)
     assert {row.page_id for row in rows(database)} == {shown.page_id}
@@ -457,18 +456,6 @@ def test_changes_are_read_in_the_namespaces_of_the_pages_that_are_watched(
 # ── Budgets and counts ───────────────────────────────────────────────────────────────────────────
 
 
-def test_a_page_waits_a_day_when_an_archive_had_its_requests(
-    wiki: EditedWiki, making: Making, database: Database
-) -> None:
-    archived = "https://weir.example/ |archive-url=https://archive.example/1 |url-status=dead"
-    wiki.edit("Tolne", text_of(sentence("The weir at Tolne was built in 1911.", archived)))
-    watcher = making(limits=Limits(requests=3))
-    watcher.store.count({"requests archive.example": 3})
-    watcher.store.add(watcher.wiki, ["Tolne"])
-    work(watcher)
-    assert rows(database) == []
-
-
 def test_two_writers_of_a_count_and_a_note_add_up(database: Database) -> None:
     store, began = Watch(database), Event()
 
@@ -492,10 +479,8 @@ def test_requests_of_a_day_are_summed_over_the_hosts(database: Database, clock: 
     store = Watch(database)
     store.count({"requests a.example": 2, "requests b.example": 3, "judged": 1})
     assert store.status()["today"] == {"requests": 5, "judged": 1}
-    assert store.spent("requests a.example", "citations") == {
-        "requests a.example": 2,
-        "citations": 0,
-    }
+    spent = store.spent("requests a.example", "citations")
+    assert spent == {"requests a.example": 2, "citations": 0}
     clock.days(1)
     assert store.status()["today"] == {}
 
@@ -505,31 +490,19 @@ def test_requests_of_a_day_are_summed_over_the_hosts(database: Database, clock: 
 
 @pytest.mark.parametrize("kind", list(CopyKind))
 def test_a_finding_is_public_only_if_its_source_was_read_on_the_web(
-    wiki: EditedWiki,
-    making: Making,
-    database: Database,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: CopyKind,
+    wiki: EditedWiki, making: Making, database: Database, reading: Reading, kind: CopyKind
 ) -> None:
-    read = CitedCopies.read
-
-    def copied(self: CitedCopies, citation: Any, written: str | None = None) -> CitedSource:
-        found = read(self, citation, written)
-        return found._replace(copy=Copy(kind, citation.url))
-
-    monkeypatch.setattr(CitedCopies, "read", copied)
+    reading(lambda url, read: read()._replace(copy=Copy(kind, url)))
     work_after_each(making(), wiki, text_of(WRONG))
     on_the_web = ("live", "archived", "wayback")
     assert [row.private for row in rows(database)] == [kind not in on_the_web]
 
 
 def test_a_finding_on_a_private_host_is_not_public(
-    wiki: EditedWiki, making: Making, database: Database, monkeypatch: pytest.MonkeyPatch
+    wiki: EditedWiki, making: Making, database: Database, reading: Reading
 ) -> None:
-    def read(self: CitedCopies, citation: Any, written: str | None = None) -> CitedSource:
-        return CitedSource(Unchecked(citation.url, Reason.SOFT_404, "it leads to /secret"))
-
-    monkeypatch.setattr(CitedCopies, "read", read)
+    why = Reason.SOFT_404, "it leads to /secret"
+    reading(lambda url, read: CitedSource(Unchecked(url, *why)))
     watcher = making()
     settings = watcher.run.settings
     web = replace(settings.web, private_hosts=("mill.example",))

@@ -53,77 +53,7 @@ PLACES = "Varde,Ostrup,Lindholm,Tolne,Ravnsborg,Sundby,Hadrup,Kolding Mark,Elmst
 PEOPLE = "Hedda Lind,Otto Krag,Ida Brandt,Jens Holm,Agnes Ryberg,Paul Stenner,Marie Voss"
 MONTHS = "January,March,April,June,August,October,December"
 # What articles say, what their sources say, and the field that a fault changes.
-FACTS = (
-    ("The {thing} of {place} was built in {year}.", "In {year} the {thing} was built.", "year"),
-    ("The {thing} in {place} was designed by {who}.", "{who} designed the {thing}.", "who"),
-    ("The {thing} at {place} has {count} rooms.", "There are {count} rooms in all.", "count"),
-    ("In {year}, the {thing} of {place} burned down.", "It burned down in {year}.", "year"),
-    (
-        "The {thing} of {place} opened on {day} {month} {year} after long delays.",
-        "The {thing} opened to the public on {day} {month} {year}, after long delays.",
-        "day",
-    ),
-    (
-        "{who}, who ran the {thing} of {place}, died in {month} {year}.",
-        "The {thing} was run by {who}. {who} died in {month} {year}.",
-        "month",
-    ),
-    (
-        "Rebuilding the {thing} of {place} cost {count},000 kroner.",
-        "Work to rebuild the {thing} cost {count},000 kroner, twice the estimate.",
-        "count",
-    ),
-    (
-        "By {year} the {thing} of {place} belonged to {who}.",
-        "Ownership passed in {year} to {who}, and the {thing} was rented out.",
-        "who",
-    ),
-    (
-        "The roof of the {thing} at {place} was renewed in {year} with {count} tiles.",
-        "In {year}, {count} tiles were laid when the roof of the {thing} was renewed.",
-        "year",
-    ),
-    (
-        "{who} moved to {place} in {year} and ran its {thing}.",
-        "In {year} {who} moved to {place} and soon ran its {thing}.",
-        "year",
-    ),
-    (
-        "On {day} {month} {year}, a storm damaged the {thing} of {place}.",
-        "The storm of {day} {month} {year} damaged the {thing} of {place} and two barns.",
-        "day",
-    ),
-    (
-        "The {thing} of {place} was sold to {who} in {year} for {count} kroner.",
-        "{who} bought the {thing} for {count} kroner; it was sold in {year}.",
-        "year",
-    ),
-    (
-        "The {thing} of {place} closed in {month} {year}.",
-        "In {month} {year} the {thing} closed for good.",
-        "month",
-    ),
-    (
-        "Electric light reached the {thing} of {place} in {year}.",
-        "Electric light reached the {thing} in {year}, a decade after the town.",
-        "year",
-    ),
-    (
-        "{who} was born in {place} on {day} {month} {year}.",
-        "{who}, born in {place} on {day} {month} {year}, went to school there.",
-        "year",
-    ),
-    (
-        "The {thing} of {place} has been listed since {year}.",
-        "It has been listed since {year}, with its garden.",
-        "year",
-    ),
-    (
-        "A fire on {day} {month} destroyed the {thing} of {place}.",
-        "Fire destroyed the {thing} on {day} {month}.",
-        "day",
-    ),
-)
+FACTS = [row.split("\t") for row in Path(__file__).with_suffix(".tsv").read_text().splitlines()]
 UNSAID = "The {thing} of {place} was praised by {who} as the finest of its kind."
 FILLER = (
     "Visitors came by boat in summer. The council met twice a year. A toll paid for repairs.",
@@ -181,9 +111,8 @@ class Editors:
 
     def edit(self) -> None:
         kinds = "reword add remove reorder source vandalise revert move delete".split()
-        kind = self.random.choices(
-            kinds, (22, 18, 12, 16, 12, 12, 50 * bool(self.vandalised), 6, 2)
-        )[0]
+        shares = (22, 18, 12, 16, 12, 12, 50 * bool(self.vandalised), 6, 2)
+        kind = self.random.choices(kinds, shares)[0]
         title = self.random.choice([t for t in self.titles if t not in self.vandalised])
         self.done[kind] += 1
         if kind == "revert":
@@ -324,13 +253,11 @@ def simulate(wiki: MediaWiki, folder: Path, given: argparse.Namespace) -> dict[s
     (folder / "titles.txt").write_text("\n".join(titles))
     watch(folder, "again")
     old, new = live(folder, "week"), live(folder, "again")
-    moved = rows(folder, "week", "select count(*) as n from watch_findings where moved")
     judged = counts["judged"] - first["judged"]
     return {
         "edits": editors.done,
         "killed": killed,
         "first run": {"used": first, "readers": readers, "watcher MB": used.ru_maxrss / 1024},
-        "moved": moved[0]["n"],
         "published": published(folder, writer.faults),
         "edited": {"judged": judged, "kept": counts["kept"], "withdrawn": counts["withdrawn"]},
         "share saved": counts["kept"] / max(1, counts["kept"] + judged),

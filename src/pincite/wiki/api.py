@@ -349,8 +349,8 @@ def nearest(api: ActionApi, title: str) -> list[str]:
     return []
 
 
-def members(api: ActionApi, category: str) -> list[str]:
-    """The titles of a category's articles in the wiki's order, without subcategories."""
+def members(api: ActionApi, category: str, namespace: int = 0) -> list[str]:
+    """The titles of a category's pages in the wiki's order, without subcategories."""
     found: dict[str, None] = {}
     following: dict[str, object] = {}
     for _ in range(MAX_CONTINUED):
@@ -358,7 +358,7 @@ def members(api: ActionApi, category: str) -> list[str]:
             list="categorymembers",
             cmtitle=f"Category:{category}",
             cmtype="page",
-            cmnamespace=0,
+            cmnamespace=namespace,
             cmlimit=500,
             cmprop="title",
             **following,

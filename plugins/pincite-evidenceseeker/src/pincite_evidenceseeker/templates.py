@@ -51,9 +51,7 @@ def _claim(claim: Mapping[str, Any], result: ReadingResult) -> dict[str, Any]:
         "n_evidence": weight.n_texts,
         "confirmation_level": _level(weight.outcome),
         "verbalized_confirmation": result.summary,
-        "confirmation_by_document": {
-            each["uid"]: _number(each["doc"]) for each in claim["documents"]
-        },
+        "confirmation_by_document": {x["uid"]: _number(x["doc"]) for x in claim["documents"]},
         "metadata": LenientDict(),
     }
 

@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
 from support.laws import FakeEncoder
+from support.rows import rows
 from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
@@ -34,6 +35,13 @@ ROWS = [
     ("The bridge has three arches.", "support"),
     ("The bridge of Varde opened in 1950.", "refute"),
     ("A railway crosses the island twice.", "nei"),
+]
+MIXED = [
+    ("The old bridge of Varde was opened in 1911.", "support", BRIDGE, {"url": "https://a.ex/b/c"}),
+    ("The stone bridge has three arches.", "support", BRIDGE, {"url": "https://a.ex/b"}),
+    ("The bridge of Varde was opened in 1911 by a famous king.", "partial"),
+    ("The bridge of Varde cost 90 crowns.", "not_support", BRIDGE, {"url": "https://a.ex/"}),
+    ("Trams rolled through distant suburbs.", "not_support"),
 ]
 WICE = [
     (TRUE, "support", "The old stone bridge of Varde opened in 1911."),
@@ -79,31 +87,17 @@ def test_partial_rows_are_left_out_of_one_measure(write: Write, words: WordVerif
     assert ours["macro_f1"] is None  # labels that are not of the three
 
 
-OF_LANGUAGES = [
-    ("en-en", TRUE, "support", BRIDGE),
-    ("de-en", "Die Brücke von Varde ist von 1950.", "support", BRIDGE),
-    (
-        "de-de",
-        "Die Brücke von Varde ist von 1911.",
-        "support",
-        "Die Brücke von Varde ist von 1911.",
-    ),
-    ("de-de", "Die Brücke von Varde ist von 1950.", "nei", "Die Brücke von Varde ist von 1911."),
-    ("fr-fr", "Le pont de Varde date de 1911.", "support", "Le pont de Varde date de 1911."),
-    ("fr-fr", "Le pont de Varde date de 1950.", "support", "Le pont de Varde date de 1911."),
-    ("fr-fr", "Le pont de Varde date de 1950.", "nei", "Le pont de Varde date de 1911."),
-]
+OF_LANGUAGES = rows("lab/evaluation/claims/of_languages")
 
 
 def test_figures_by_the_languages_of_claim_and_passage(write: Write, words: WordVerifier) -> None:
     def meta(pair: str) -> dict[str, str]:
         claim, passage = pair.split("-")
-        return (
-            {"lang": claim} if claim == passage else {"lang_claim": claim, "lang_passage": passage}
-        )
+        own = {"lang_claim": claim, "lang_passage": passage}
+        return {"lang": claim} if claim == passage else own
 
-    rows = [(claim, label, source, meta(pair)) for pair, claim, label, source in OF_LANGUAGES]
-    result = measured(write(rows), by_verifier(words), BM25)
+    labelled = [(claim, label, source, meta(pair)) for pair, claim, label, source in OF_LANGUAGES]
+    result = measured(write(labelled), by_verifier(words), BM25)
     ours, bm25 = (each["languages"] for each in result["systems"])
     assert {name: each["n"] for name, each in ours.items()} == {
         "same language": 6, "English passage": 1,
@@ -154,9 +148,8 @@ def test_url_depth_counts_path_elements_and_says_when_there_is_no_address() -> N
         cut_row("x"),
         cut_row("x", url="https://[broken/a"),
     ]
-    assert values(claims.by_url_depth(), *rows) == pytest.approx(
-        [3, 2, 0, np.nan, np.nan, np.nan], nan_ok=True
-    )
+    expected = [3, 2, 0, np.nan, np.nan, np.nan]
+    assert values(claims.by_url_depth(), *rows) == pytest.approx(expected, nan_ok=True)
 
 
 def test_bm25_by_hand() -> None:
@@ -178,18 +171,13 @@ def test_cosine_is_that_of_the_best_passage() -> None:
 
 def test_relevance_takes_the_best_passage() -> None:
     row = cut_row("x", BRIDGE + FILLER)
-    assert values(Scorer("", partial(claims.relevance, lengths)), row, cut_row("x", " ")) == [
-        max(len(passage.text) for passage in row.passages),
-        -np.inf,
-    ]
+    found = values(Scorer("", partial(claims.relevance, lengths)), row, cut_row("x", " "))
+    assert found == [max(len(passage.text) for passage in row.passages), -np.inf]
 
 
 def test_document_level_sees_the_first_passages_only(words: WordVerifier) -> None:
     late = cut_row("The bridge of Varde opened in 1911", FILLER + BRIDGE)
-    (whole,), (beginning,) = (
-        values(scorer, late) for scorer in (by_verifier(words), claims.by_first_passages(words))
-    )
-    assert whole > beginning
+    assert values(by_verifier(words), late) > values(claims.by_first_passages(words), late)
     words.n_pairs = 0
     claims.by_first_passages(words).score([late], lambda n: None)
     assert words.n_pairs == 3
@@ -198,31 +186,18 @@ def test_document_level_sees_the_first_passages_only(words: WordVerifier) -> Non
 # The command
 
 
-MIXED = [
-    ("The old bridge of Varde was opened in 1911.", "support", BRIDGE, {"url": "https://a.ex/b/c"}),
-    ("The stone bridge has three arches.", "support", BRIDGE, {"url": "https://a.ex/b"}),
-    ("The bridge of Varde was opened in 1911 by a famous king.", "partial"),
-    ("The bridge of Varde cost 90 crowns.", "not_support", BRIDGE, {"url": "https://a.ex/"}),
-    ("Trams rolled through distant suburbs.", "not_support"),
-]
-
-
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: WordVerifier) -> Path:
     """A folder without models, and a pipeline whose verifier needs none."""
 
-    @contextmanager
-    def verifying(*_: Any, **__: Any) -> Iterator[Any]:
-        yield SimpleNamespace(
-            pipeline=SimpleNamespace(verifier=words), versions={"verifier": "words"}
-        )
+    pipeline = SimpleNamespace(verifier=words)
+    run = SimpleNamespace(pipeline=pipeline, versions={"verifier": "words"})
 
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(build, "verifying", verifying)
+    monkeypatch.setattr(build, "verifying", lambda *_, **__: nullcontext(run))
     monkeypatch.setattr(runtime, "encoder", lambda settings: FakeEncoder())
-    lengths = lambda pairs: [float(len(text)) for _, text in pairs]  # noqa: E731
     monkeypatch.setattr(claims, "cross_encoder", lambda threads: lengths)
     return tmp_path
 
@@ -282,16 +257,9 @@ def test_a_gain_is_shown_only_if_documents_agree_on_it() -> None:
     """Twenty rows corrected in one document are one observation, not twenty."""
 
     def compared(n_documents: int, n_broken: int = 0) -> claims.Comparison:
-        rows = [
-            LabelledClaim(
-                str(n),
-                TRUE,
-                TRUE,
-                "nei" if n < n_broken else "support",
-                {"url": n * n_documents // 20},
-            )
-            for n in range(20)
-        ]
+        labels = ["nei"] * n_broken + ["support"] * (20 - n_broken)
+        urls = [{"url": n * n_documents // 20} for n in range(20)]
+        rows = [LabelledClaim("", TRUE, TRUE, *each) for each in zip(labels, urls, strict=True)]
         never = SimpleNamespace(fingerprint="never", verify=lambda pairs: [
             replace(each, prob_supported=0.0) for each in WordVerifier().verify(pairs)
         ])  # fmt: skip

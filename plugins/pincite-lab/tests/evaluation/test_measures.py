@@ -43,9 +43,8 @@ def test_f1_and_auroc_are_scikit_learns(seed: int) -> None:
     labels, guesses = (list(rng.choice(classes[: 2 + n], 40)) for n in (0, 1))
     present, found = sorted(set(labels)), measures.class_measures(labels, guesses)
     for average in ("macro", "weighted"):
-        expected = metrics.f1_score(
-            labels, guesses, labels=present, average=average, zero_division=0
-        )
+        how = {"labels": present, "average": average, "zero_division": 0}
+        expected = metrics.f1_score(labels, guesses, **how)
         assert found[f"{average}_f1"] == pytest.approx(expected, abs=1e-4)
     supported, values = np.array(labels) == "support", rng.integers(0, 6, 40).astype(float)  # ties
     mine = measures.aurocs(supported, values, np.ones((1, 40)))
@@ -84,9 +83,8 @@ def test_wilson_by_hand() -> None:
 
 def test_precision_recall_worked_example() -> None:
     # Lowest first: fails, holds, fails, holds. Calling 1, 2, 3, 4 rows finds 1, 1, 2, 2 of 2.
-    points = measures.precision_recall(
-        np.array([False, True, True, False]), np.array([9.0, 1.0, 5.0, 3.0])
-    )
+    fails, values = np.array([False, True, True, False]), np.array([9.0, 1.0, 5.0, 3.0])
+    points = measures.precision_recall(fails, values)
     assert points == [
         {"precision": 1.0, "recall": 0.5, "threshold": 1.0},
         {"precision": 0.5, "recall": 0.5, "threshold": 3.0},

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from evaluation.invented import WordVerifier
 from support.files import write_jsonl
+from support.rows import each_row
 
 from pincite.errors import InputError
 from pincite.types import Document, Evidence, Passage, Span
@@ -25,12 +26,9 @@ def rationale(label: str) -> list[dict[str, Any]]:
     return [{"sentences": [0], "label": label}]
 
 
-DEV: list[dict[str, Any]] = [
-    {"id": 5, "claim": "Trams ran until 1960.", "evidence": {"3": rationale("SUPPORT")},
-     "cited_doc_ids": [3, 1]},
-    {"id": 6, "claim": "The mill stands.", "evidence": {"2": rationale("CONTRADICT")},
-     "cited_doc_ids": [2]},
-]  # fmt: skip
+TRAMS = {"id": 5, "claim": "Trams ran until 1960.", "evidence": {"3": rationale("SUPPORT")}}
+MILL = {"id": 6, "claim": "The mill stands.", "evidence": {"2": rationale("CONTRADICT")}}
+DEV: list[dict[str, Any]] = [TRAMS | {"cited_doc_ids": [3, 1]}, MILL | {"cited_doc_ids": [2]}]
 
 
 @pytest.fixture
@@ -49,23 +47,7 @@ def test_every_cited_abstract_is_a_row(folder: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "record", "message"),
-    [
-        ("corpus.jsonl.gz", {"doc_id": 1, "abstract": "a text"}, "a list of sentences"),
-        ("claims_dev.jsonl", {"id": 1, "claim": "x"}, "evidence and cited_doc_ids"),
-        (
-            "claims_dev.jsonl",
-            {"id": 1, "claim": "x", "evidence": {"1": rationale("NEI")}, "cited_doc_ids": [1]},
-            "line 1: expected rationales of one label",
-        ),
-        (
-            "claims_dev.jsonl",
-            {"id": 1, "claim": "x", "evidence": {}, "cited_doc_ids": [9]},
-            "cites 9: no such abstract",
-        ),
-    ],
-)
+@each_row("lab/evaluation/scifact/what_is_not_scifact")
 def test_what_is_not_scifact(folder: Path, name: str, record: dict[str, Any], message: str) -> None:
     write_jsonl(folder / name, record)
     with pytest.raises(InputError, match=message):

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from evaluation.invented import BRIDGE, FILLER, WordVerifier
 from support.articles import parse_article
-from support.files import write_records
-from support.rows import each_row
+from support.files import write_jsonl, write_records
+from support.rows import each_row, text_of
 
 from pincite.cli import cli
 from pincite.errors import InputError
@@ -32,42 +32,13 @@ from pincite_lab.evaluation.wafer import (
     split_of,
 )
 
-LINE: dict[str, Any] = {
-    "id": "r1",
-    "input": "Alba [SEP] Section::::History.:Early life. [SEP] It is old. It seats 900.[CIT]",
-    "output": [
-        {
-            "answer": "http://a.example/1",
-            "provenance": [
-                {"url": "http://a.example/1", "chunk_id": "3", "title": "T", "text": "x"}
-            ],
-        }
-    ],
-    "meta": {
-        "wikipedia_id": "12",
-        "wikipedia_title": "Alba",
-        "wikipedia_section": "History",
-        "cit_paragraph_id": 2,
-        "cit_offset": 31,
-        "sentences": ["It is old.", "It seats 900.[CIT]"],
-        "featured": True,
-        "failed_verification": True,
-        "supporting": [["b", "a"], ["c"]],
-        "label": "supported",
-        "unknown": {"kept": [1]},
-    },
-}
-
-
-def write(path: Path, *lines: object) -> Path:
-    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines))
-    return path
+LINE: dict[str, Any] = json.loads(text_of("lab/evaluation/wafer/record.json"))
 
 
 @pytest.mark.parametrize("name", ["w.jsonl", "w.jsonl.gz"])
 def test_records_read_back_as_written(tmp_path: Path, name: str) -> None:
     smallest = {"id": 2, "input": "It is old.[CIT]"}
-    records = list(read_records(write(tmp_path / "a.jsonl", LINE, smallest)))
+    records = list(read_records(write_jsonl(tmp_path / "a.jsonl", LINE, smallest)))
     assert records[1] == WaferRecord("2", "It is old.[CIT]")
     write_records(records, tmp_path / name)
     assert list(read_records(tmp_path / name)) == records
@@ -75,7 +46,7 @@ def test_records_read_back_as_written(tmp_path: Path, name: str) -> None:
 
 @each_row("lab/evaluation/wafer/errors_name_file_line_and_field")
 def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: str) -> None:
-    path = write(tmp_path / "w.jsonl", LINE, line)
+    path = write_jsonl(tmp_path / "w.jsonl", LINE, line)
     with pytest.raises(InputError, match=message):
         list(read_records(path))
     with pytest.raises(InputError, match="cannot be read"):
@@ -166,14 +137,9 @@ def record(number: int, url: str, claim: str = BRIDGE_CLAIM, **fields: Any) -> W
     return WaferRecord(str(number), f"Varde [SEP] {claim}[CIT]", (output,), **fields)
 
 
-GOOD = [
-    record(n, f"https://a.example/news/2011/{n}", featured=True, wikipedia_title="Varde")
-    for n in range(6)
-]
-BAD = [
-    record(10 + n, f"https://b.example/{n}", "A king paid 900 coins.", failed_verification=True)
-    for n in range(3)
-]
+NEWS, KING = "https://a.example/news/2011/", "A king paid 900 coins."
+GOOD = [record(n, f"{NEWS}{n}", featured=True, wikipedia_title="Varde") for n in range(6)]
+BAD = [record(n, f"https://b.example/{n}", KING, failed_verification=True) for n in (10, 11, 12)]
 OTHER = record(20, "https://c.example/")
 
 
@@ -183,8 +149,7 @@ def pages(urls: Sequence[str]) -> list[Document | None]:
 
 def measure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
     verifier = WordVerifier() if verifier is ... else verifier
-    found = measured(records, of, verifier, lambda *_: None)
-    return found or {}
+    return measured(records, of, verifier, lambda *_: None) or {}
 
 
 def test_failing_citations_are_told_from_featured_ones() -> None:

@@ -54,9 +54,8 @@ def write_network(folder: Path, kind: str, **more: int) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_network(
-        tmp_path_factory.mktemp("base") / "bert", "Bert", max_position_embeddings=96
-    )
+    folder = tmp_path_factory.mktemp("base") / "bert"
+    return write_network(folder, "Bert", max_position_embeddings=96)
 
 
 @pytest.fixture(scope="session")
@@ -78,14 +77,10 @@ def invented(n: int, seed: int = 0) -> list[dict[str, Any]]:
             "refute": f"The {thing} of {town} was not opened in {year}.",
             "nei": f"The people of {town} remember the old {thing}.",
         }[label]
-        rows.append(
-            {
-                "id": f"row-{seed}-{number}",
-                "claim": f"The {thing} of {town} was opened in {year}.",
-                "evidence": f"{told} The market of {town} is a fair by the river.",
-                "label": label,
-            }
-        )
+        row = {"id": f"row-{seed}-{number}", "label": label}
+        row["claim"] = f"The {thing} of {town} was opened in {year}."
+        row["evidence"] = f"{told} The market of {town} is a fair by the river."
+        rows.append(row)
     return rows
 
 

@@ -65,11 +65,10 @@ def test_head_on_means_of_both_texts() -> None:
         state[f"{STANDARD}.{end}"] = rng.normal(0, 1, 4 * width).astype(np.float32)
     ids = np.array([[2, 5, 3, 7, 3]])
 
-    def run(weights: dict[str, Floats], head: bool, **inputs: Any) -> Floats:
+    def run(weights: dict[str, Floats], head: bool, **inputs: Any) -> Any:
         graph = bert_onnx.build(weights, HEADS, head=head)
         session = InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
-        found: Floats = session.run(None, inputs)[0][0]
-        return found
+        return session.run(None, inputs)[0][0]
 
     words = state.pop(bert_onnx.WORDS)
     body = {**state, bert_onnx.WORDS: words}

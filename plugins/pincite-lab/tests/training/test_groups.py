@@ -75,9 +75,8 @@ def test_made_claims_are_changed_and_labelled() -> None:
     row = LabelledClaim("1", "The mill of Holm was built in 1811.", "It was.", "support")
     labels = set()
     for seed in range(40):
-        for claim, label in g.changed_claims(
-            row, ["Skov"], ["The sea is wide."], random.Random(seed)
-        ):
+        others = ["The sea is wide."]
+        for claim, label in g.changed_claims(row, ["Skov"], others, random.Random(seed)):
             assert claim != row.claim
             is_denied = wording.is_negated(claim)
             assert label == ("refute" if is_denied else "not_support")
@@ -172,12 +171,8 @@ def test_a_missing_or_empty_file_is_named(tmp_path: Path) -> None:
 
 
 def claims(n: int) -> list[LabelledClaim]:
-    return [
-        LabelledClaim(
-            str(i), f"The mill of Holm has {i + 20} wheels.", f"Page {i} of it.", "support"
-        )
-        for i in range(n)
-    ]
+    texts = [(f"The mill of Holm has {i + 20} wheels.", f"Page {i} of it.") for i in range(n)]
+    return [LabelledClaim(str(i), *text, "support") for i, text in enumerate(texts)]
 
 
 def test_a_fifth_of_the_claims_is_held_back_whatever_their_evidence_and_case() -> None:
@@ -233,12 +228,10 @@ def data(tmp_path: Path) -> Path:
 def test_groups_have_negatives_of_other_documents_only(
     data: Path, tmp_path: Path, encoder: FakeEncoder | None
 ) -> None:
-    run, told = tmp_path / "run", set[str]()
-    warned: list[str] = []
+    run, told, warned = tmp_path / "run", set[str](), list[str]()
     run.mkdir()
-    groups = g.prepared(
-        Run(data, run, FILES, "base"), encoder, lambda what, *_: told.add(what), warned.append
-    )
+    of_run = Run(data, run, FILES, "base")
+    groups = g.prepared(of_run, encoder, lambda what, *_: told.add(what), warned.append)
     assert told == {"indexing evidence", "searching negatives", "cutting evidence"}
     assert len(warned) == 1
     assert "line 13" in warned[0]
@@ -265,10 +258,8 @@ def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
         ("The mill of Holm", "A second page about the mill of Holm."),
         ("The mill of Gram", "The mill of Gram is new."),
     )
-    own = {
-        "The mill of Holm": [r.evidence for r in found[:2]],
-        "The mill of Gram": [found[2].evidence],
-    }
+    holm, gram = [r.evidence for r in found[:2]], [found[2].evidence]
+    own = {"The mill of Holm": holm, "The mill of Gram": gram}
     with g.indexed(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
         got = g.negatives(corpus, own, False, silent)
         assert [p.text for p in got["The mill of Holm"]] == ["The mill of Gram is new."]

@@ -38,9 +38,8 @@ def test_a_year_a_month_or_a_day_changes() -> None:
 
 
 def test_a_name_gives_way_to_one_that_the_claim_lacks() -> None:
-    assert swapped("name", "The mill of Holm burnt.", ("Skov", "Holm")) == {
-        "The mill of Skov burnt."
-    }
+    changed = {"The mill of Skov burnt."}
+    assert swapped("name", "The mill of Holm burnt.", ("Skov", "Holm")) == changed
     assert swapped("name", "The mill of Holm burnt.", ("Holm",)) == set()
     assert swapped("name", "a mill burnt", ("Skov",)) == set()
 
@@ -61,9 +60,8 @@ def test_a_word_gives_way_to_its_contrary_in_the_same_form() -> None:
 
 
 def test_two_of_a_kind_change_places_unless_their_order_says_nothing() -> None:
-    assert swapped("exchange", "Lise Holt bought the Holm Mill.") == {
-        "Holm Mill bought the Lise Holt."
-    }
+    names = swapped("exchange", "Lise Holt bought the Holm Mill.")
+    assert names == {"Holm Mill bought the Lise Holt."}
     assert swapped("exchange", "It fell from 8 to 3.") == {"It fell from 3 to 8."}
     assert swapped("exchange", "Lise Holt and Jon Skov left.") == set()
     assert swapped("exchange", "It lies between Holm and Skov.") == set()
@@ -90,9 +88,7 @@ def test_a_rival_is_of_the_same_kind_and_from_the_evidence() -> None:
     | st.text(max_size=40),
     seed=st.integers(0, 999),
 )
-def test_a_swap_is_another_text_that_differs_in_its_span_only(
-    kind: str, claim: str, seed: int
-) -> None:
+def test_a_swap_is_a_text_that_differs_in_its_span_only(kind: str, claim: str, seed: int) -> None:
     evidence = "Aaby Brenn counted 12 mills in 1799, 30 % of them in Skov."
     swap = perturb(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
     if swap is None:

@@ -19,11 +19,11 @@ def test_the_shipped_recipe_can_be_read() -> None:
 
 def test_values_come_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
-    path.write_text(f"seed = 4\ntemperature = [0.2, 1]\n{SETS}rows = 3\nweight = 2\n")
+    path.write_text(f"seed = 4\nclass_weights = [0.2, 1, 2]\n{SETS}rows = 3\nweight = 2\n")
     recipe = recipe_in(path)
-    assert (recipe.seed, recipe.temperature) == (4, (0.2, 1))
+    assert (recipe.seed, recipe.class_weights) == (4, (0.2, 1, 2))
     assert (recipe.sets[0].name, recipe.sets[0].rows, recipe.sets[0].weight) == ("a", 3, 2)
-    assert recipe.strategy == "hard_em"
+    assert recipe.precision == "auto"
 
 
 @each_row("lab/training/recipe/what_is_wrong_is_named_with_its_file")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import inspect
 import json
 import os
 import signal
@@ -12,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from inspect import Parameter, Signature, signature
 from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -127,8 +127,8 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
 
     The tool has the function's name, docstring, result type and keyword arguments.
     """
-    _, _, *arguments = inspect.signature(run).parameters.values()
-    kind = inspect.signature(run).return_annotation
+    _, _, *arguments = signature(run).parameters.values()
+    kind = signature(run).return_annotation
 
     async def call(context: Context, **given: Any) -> Any:
         steps = count(1)  # MCP wants one increasing number; a call has several tasks
@@ -141,11 +141,9 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
         except PinciteError as error:
             raise ToolError(str(error)) from error
 
-    first = inspect.Parameter(
-        "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context
-    )
+    first = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context)
     call.__name__, call.__doc__ = run.__name__, run.__doc__
-    call.__signature__ = inspect.Signature([first, *arguments], return_annotation=kind)  # type: ignore[attr-defined]
+    call.__signature__ = Signature([first, *arguments], return_annotation=kind)  # type: ignore[attr-defined]
     call.__annotations__ = {"context": Context, "return": kind}
     call.__annotations__ |= {each.name: each.annotation for each in arguments}
     return call

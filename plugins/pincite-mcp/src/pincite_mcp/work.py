@@ -55,11 +55,9 @@ class Served:
     allowed: Sequence[Path] = ()  # folders whose files can be read
 
     def to_json(self) -> str:
-        folders = {
-            n: str(p.resolve() if isinstance(p, Path) else p) for n, p in self.corpora.items()
-        }
+        named = {n: str(p.resolve() if isinstance(p, Path) else p) for n, p in self.corpora.items()}
         allowed = [str(path.resolve()) for path in self.allowed]
-        return json.dumps([schema.flat(self.settings), folders, allowed])
+        return json.dumps([schema.flat(self.settings), named, allowed])
 
     @classmethod
     def of_json(cls, line: str) -> "Served":
@@ -255,8 +253,7 @@ def list_corpora(served: Served, progress: Progress | None = None) -> dict[str, 
     found = []
     for name, folder in served.corpora.items():
         with engines.open(folder, None) as corpus:
-            n_documents = corpus.status().n_documents
-        found.append({"name": name, "n_documents": n_documents})
+            found.append({"name": name, "n_documents": corpus.status().n_documents})
     return {"corpora": found}
 
 

@@ -3,7 +3,6 @@
 A number that is not defined, because all votes are alike or there are none, is None and never 0.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
@@ -34,10 +33,9 @@ def fleiss_kappa(votes: Votes, categories: Sequence[str]) -> float | None:
     """
     from statsmodels.stats.inter_rater import fleiss_kappa as computed
 
-    table = _counts(votes, categories)
     if not votes or len(votes[0]) < 2 or len(_used_answers(votes)) < 2:
         return None  # where all give one and the same answer, chance would agree as much
-    return _round(float(computed(table, method="fleiss")))
+    return round(float(computed(_counts(votes, categories), method="fleiss")), 4)
 
 
 def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) -> float | None:
@@ -59,7 +57,7 @@ def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) ->
     computed = krippendorff.alpha(
         value_counts=counts, value_domain=range(len(categories)), level_of_measurement=level
     )
-    return _round(float(computed))
+    return round(float(computed), 4)
 
 
 def sign_test(n_for: int, n_against: int) -> float | None:
@@ -75,7 +73,8 @@ def sign_test(n_for: int, n_against: int) -> float | None:
 
     if not n_for + n_against:
         return None
-    return _significant(min(1.0, float(binom_test(n_for, n_for + n_against, prop=0.5))))
+    p = min(1.0, float(binom_test(n_for, n_for + n_against, prop=0.5)))
+    return float(f"{p:.5g}")  # five digits, however small
 
 
 def wilson(n_hits: int, n: int) -> list[float] | None:
@@ -100,12 +99,3 @@ def _counts(votes: Votes, categories: Sequence[str]) -> list[list[int]]:
 
 def _used_answers(votes: Votes) -> set[str]:
     return {answer for answers in votes for answer in answers}
-
-
-def _round(value: float) -> float | None:
-    return round(value, 4) if math.isfinite(value) else None
-
-
-def _significant(p: float) -> float:
-    """Five digits, however small."""
-    return float(f"{p:.5g}")

@@ -50,14 +50,8 @@ def blind(item: Item, baseline_first: bool) -> BlindItem:
     a, b = sides if baseline_first else sides[::-1]
     hosts = _hosts(sides)
     quoted, texts = all(s.quote for s in sides), all(s.text for s in sides)
-    return BlindItem(
-        item.article,
-        item.section,
-        item.before,
-        item.claim,
-        _side(a, hosts, quoted=quoted, text=texts),
-        _side(b, hosts, quoted=quoted, text=texts),
-    )
+    shown = [_side(side, hosts, quoted=quoted, text=texts) for side in (a, b)]
+    return BlindItem(item.article, item.section, item.before, item.claim, *shown)
 
 
 def _side(source: Source, hosts: Sequence[str], *, quoted: bool, text: bool) -> Side:

@@ -1,20 +1,34 @@
 """`pincite study`: do people prefer the suggested citations, without knowing which they are."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pincite.cli import options
 from pincite.report.cells import one_line
 
+if TYPE_CHECKING:
+    from pincite_study.making import Stores
+    from pincite_study.studies import Study
 
-def _add_data_options(command: Any) -> Any:
-    config = click.option("--config", type=options.FilePath, help="The server's TOML file.")
-    return click.option("--data", help="Folder of the server's database.")(config(command))
+
+def _with_stores(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that name the server's database, and pass its stores to the command."""
+
+    @click.option("--data", help="Folder of the server's database.")
+    @click.option("--config", type=options.FilePath, help="The server's TOML file.")
+    @wraps(command)
+    def opened(data: str | None, config: Path | None, **given: Any) -> None:
+        from pincite_study import making as study_making
+
+        with study_making.open_stores({"data": data} if data else {}, config) as stores:
+            command(stores, **given)
+
+    return opened
 
 
 @click.group("study", short_help="let people compare citations, passages or answers, blind")
@@ -40,9 +54,7 @@ def command() -> None:
 )
 @click.option("--name", help="What raters and lists call it. [the first article]")
 @click.option(
-    "--sample",
-    type=click.Choice(["low-scores", "random"]),
-    help="[low-scores; random for answers]",
+    "--sample", type=click.Choice(["low-scores", "random"]), help="[low-scores; random for answers]"
 )
 @click.option(
     "--worst",
@@ -62,8 +74,8 @@ def command() -> None:
 @click.option(
     "--corpus", type=options.FilePath, help="Corpus of the suggestions, to show raters whole texts."
 )
-@_add_data_options
-def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
+@_with_stores
+def create(stores: "Stores", results: tuple[str, ...], **given: Any) -> None:
     """Create a study of RESULTS: JSON files of `pincite verify` or `ask`, or ids of server jobs.
 
     citations: raters compare each checked citation that has a suggestion with that suggestion.
@@ -81,8 +93,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 
     if given["worst"] and "random" in (given["sample"], default_sample(given["compare"])):
         raise click.UsageError("--worst takes the lowest scores: no answers, no --sample random.")
-    with _open_stores(data, config) as stores:
-        made = study_making.create_study(stores, results, study_making.Making(**given))
+    made = study_making.create_study(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
     if left_out := study_report.left_out(made.n_without_text, made.n_one_passage, made.compare):
         options.say(left_out)
@@ -90,12 +101,10 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
 
 
 @command.command("list")
-@_add_data_options
-def list_(data: str | None, config: Path | None) -> None:
+@_with_stores
+def list_(stores: "Stores") -> None:
     """List all studies, newest first."""
-    with _open_stores(data, config) as stores:
-        found = stores.studies.newest(None, 1000)
-    for study in found:
+    for study in stores.studies.newest(None, 1000):
         state = "closed" if study.closed else "open"
         count = f"{study.n_ratings}/{study.wanted}"
         click.echo(f"{study.study_id}  {state:6} {count:>9}  {one_line(study.name)}")
@@ -103,50 +112,46 @@ def list_(data: str | None, config: Path | None) -> None:
 
 @command.command("show")
 @click.argument("study")
-@_add_data_options
-def show(study: str, data: str | None, config: Path | None) -> None:
+@_with_stores
+def show(stores: "Stores", study: str) -> None:
     """Show a study's progress and its invitation link."""
-    with _open_stores(data, config) as stores:
-        _show(stores.study(study))
+    _show(stores.study(study))
 
 
 @command.command("link")
 @click.argument("study")
 @click.option("--revoke", is_flag=True, help="Revoke the link without creating a new one.")
-@_add_data_options
-def link(study: str, revoke: bool, data: str | None, config: Path | None) -> None:
+@_with_stores
+def link(stores: "Stores", study: str, revoke: bool) -> None:
     """Create a new invitation link; the previous one stops working."""
-    with _open_stores(data, config) as stores:
-        stores.studies.relink(stores.study(study).study_id, revoke=revoke)
-        _show(stores.study(study))
+    stores.studies.relink(stores.study(study).study_id, revoke=revoke)
+    _show(stores.study(study))
 
 
 @command.command("close")
 @click.argument("study")
-@_add_data_options
-def close(study: str, data: str | None, config: Path | None) -> None:
+@_with_stores
+def close(stores: "Stores", study: str) -> None:
     """Close a study to further answers."""
-    with _open_stores(data, config) as stores:
-        stores.studies.close(stores.study(study).study_id)
-        _show(stores.study(study))
+    stores.studies.close(stores.study(study).study_id)
+    _show(stores.study(study))
 
 
 @command.command("delete")
 @click.argument("study")
 @click.option("--rater", type=int, help="Only this rater, by number, with their answers.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@_add_data_options
-def delete(study: str, rater: int | None, yes: bool, data: str | None, config: Path | None) -> None:
+@_with_stores
+def delete(stores: "Stores", study: str, rater: int | None, yes: bool) -> None:
     """Delete a study with all its ratings, or one rater who asks for it."""
-    with _open_stores(data, config) as stores:
-        found = stores.study(study)
-        what = f"rater {rater} of" if rater is not None else "all of"
-        if not yes:
-            click.confirm(f"Delete {what} {one_line(found.name)!r}?", abort=True, err=True)
-        if rater is None:
-            stores.studies.delete(found.study_id)
-        elif not stores.studies.forget(found.study_id, rater):
-            raise click.UsageError(f"The study has no rater {rater}.")
+    found = stores.study(study)
+    what = f"rater {rater} of" if rater is not None else "all of"
+    if not yes:
+        click.confirm(f"Delete {what} {one_line(found.name)!r}?", abort=True, err=True)
+    if rater is None:
+        stores.studies.delete(found.study_id)
+    elif not stores.studies.forget(found.study_id, rater):
+        raise click.UsageError(f"The study has no rater {rater}.")
     options.say("deleted")
 
 
@@ -155,16 +160,15 @@ def delete(study: str, rater: int | None, yes: bool, data: str | None, config: P
 @click.option("--json", "values", type=options.OutFile, help="Write the report as JSON.")
 @click.option("--html", type=options.OutFile, help="Write it as one HTML page.")
 @click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
-@_add_data_options
-def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
+@_with_stores
+def report(stores: "Stores", study: str, **wanted: Path | None) -> None:
     """Report what raters preferred, by how much, and whether they agree."""
     from pincite_study import report as study_report
 
-    with _open_stores(data, config) as stores:
-        found = stores.study(study)
-        counted = study_report.report_of(stores.studies, found)
-        if wanted["csv"]:
-            options.write(study_report.as_csv(stores.studies, found), wanted["csv"])
+    found = stores.study(study)
+    counted = study_report.report_of(stores.studies, found)
+    if wanted["csv"]:
+        options.write(study_report.as_csv(stores.studies, found), wanted["csv"])
     if wanted["values"]:
         text = json.dumps(counted, ensure_ascii=False, indent=2)
         options.write(f"{text}\n", wanted["values"])
@@ -178,10 +182,8 @@ def report(study: str, data: str | None, config: Path | None, **wanted: Path | N
 @click.argument("study")
 @click.option("--sheet", type=options.OutFile, help="Write the citations to audit (CSV).")
 @click.option("--filled", type=options.FilePath, help="The sheet as an auditor filled it in.")
-@_add_data_options
-def audit(
-    study: str, sheet: Path | None, filled: Path | None, data: str | None, config: Path | None
-) -> None:
+@_with_stores
+def audit(stores: "Stores", study: str, sheet: Path | None, filled: Path | None) -> None:
     r"""Why did raters find no evidence: audit whole sources, as SIDE's authors did (table 1).
 
     \b
@@ -196,15 +198,14 @@ def audit(
 
     if bool(sheet) == bool(filled):
         raise click.UsageError("Give either --sheet FILE or --filled FILE.")
-    with _open_stores(data, config) as stores:
-        found = stores.study(study)
-        if sheet:
-            options.write(study_audit.audit_sheet(stores.studies, found), sheet)
+    found = stores.study(study)
+    if sheet:
+        options.write(study_audit.audit_sheet(stores.studies, found), sheet)
     if filled:
         click.echo(study_audit.count_audit(study_making.text_of(filled)), nl=False)
 
 
-def _show(study: Any) -> None:
+def _show(study: "Study") -> None:
     state = "closed" if study.closed else "open"
     click.echo(f"{study.study_id}  {one_line(study.name)}  ({state})")
     click.echo(
@@ -213,11 +214,3 @@ def _show(study: Any) -> None:
     )
     if study.token:
         click.echo(f"link: /studies/{study.token}   (append it to the address of `pincite serve`)")
-
-
-@contextmanager
-def _open_stores(data: str | None, config: Path | None) -> Iterator[Any]:
-    from pincite_study import making as study_making
-
-    with study_making.open_stores({"data": data} if data else {}, config) as stores:
-        yield stores

@@ -40,9 +40,9 @@ class Source:
     title: str
     score: float | None  # log-odds of support, of the verifier; None: a random passage has none
     passage: str
-    quote: tuple[int, int] | None  # in the passage
-    text: str  # around the passage; empty: it was not at hand
-    start: int  # of the passage in the text
+    quote: tuple[int, int] | None = None  # in the passage
+    text: str = ""  # around the passage; empty: it was not at hand
+    start: int = 0  # of the passage in the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _answer(name: str, answer: Answer) -> Source:
     ]
     text = "\n".join([answer.text or NO_ANSWER, *(["", *titles] if titles else [])])
     best = answer.searched.best
-    return Source("", whole(name), 0.0 if best is None else best, whole(text), None, "", 0)
+    return Source("", whole(name), 0.0 if best is None else best, whole(text))
 
 
 NO_ANSWER = "(no answer: the sources found do not answer this question)"
@@ -261,41 +261,21 @@ def _passages(
 def _item(
     report: Report, finding: Finding, compare: Comparison, sides: tuple[Source, Source]
 ) -> Item:
-    claim = finding.claim
-    return Item(
-        claim_id=claim.claim_id,
-        article=whole(report.title),
-        article_url=whole(report.url or ""),
-        section=tuple(whole(name) for name in claim.section),
-        before=whole(claim.before),
-        claim=whole(claim.text),
-        baseline=sides[0],
-        tested=sides[1],
-        compare=compare,
-    )
+    claim, article = finding.claim, (whole(report.title), whole(report.url or ""))
+    section = tuple(map(whole, claim.section))
+    texts = whole(claim.before), whole(claim.text)
+    return Item(claim.claim_id, *article, section, *texts, *sides, compare)
 
 
 def _source(evidence: Evidence, document_of: DocumentOf) -> Source:
     passage, quote = evidence.passage, evidence.quote
     text, start = _around(document_of(passage.doc_id), passage.span, passage.text)
-    return replace(
-        _bare(passage, evidence.score),
-        quote=(quote.start, quote.end) if quote else None,
-        text=whole(text),
-        start=start,
-    )
+    place = (quote.start, quote.end) if quote else None
+    return replace(_bare(passage, evidence.score), quote=place, text=whole(text), start=start)
 
 
 def _bare(passage: Passage, score: float | None) -> Source:
-    return Source(
-        url=whole(passage.url),
-        title=whole(passage.title),
-        score=score,
-        passage=whole(passage.text),
-        quote=None,
-        text="",
-        start=0,
-    )
+    return Source(whole(passage.url), whole(passage.title), score, whole(passage.text))
 
 
 def _around(document: Document | None, span: Span, passage: str) -> tuple[str, int]:

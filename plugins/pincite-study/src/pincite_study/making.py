@@ -1,31 +1,34 @@
 """Creates studies for `pincite study`, in the database of a server that need not run."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.documents.collection import open_sources
+from pincite.documents.collection import Sources, open_sources
 from pincite.errors import InputError
-from pincite.types import CitationResult, Document, Evidence
+from pincite.types import Document, Evidence
 from pincite.verbs.ask.report import AnswerReport
 from pincite.verbs.verify.report import Report
 from pincite_server.database import Database
 from pincite_server.identity import LOCAL
 from pincite_server.jobs import JobStore
 from pincite_server.settings import load
-from pincite_study.items import DocumentOf, Sample, documents_beside, draw_sample
-from pincite_study.preferences import Comparison
-from pincite_study.studies import (
-    CONSENTS,
-    Plan,
-    Study,
-    StudyStore,
-    default_sample,
-    plan_answers,
-    plan_reports,
+from pincite_study.items import (
+    DocumentOf,
+    Gathered,
+    Sample,
+    answers_of,
+    documents_beside,
+    draw_sample,
+    gather,
 )
+from pincite_study.preferences import Comparison
+from pincite_study.studies import CONSENTS, Plan, Study, StudyStore, default_sample
+
+_Report = TypeVar("_Report", Report, AnswerReport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,81 +65,68 @@ class Stores:
 @contextmanager
 def open_stores(given: Mapping[str, object], config: Path | None) -> Iterator[Stores]:
     """Open the stores of the server with these settings, and create missing tables."""
-    settings = load(given, config)
-    database = Database(settings.database_url)
-    try:
+    with closing(Database(load(given, config).database_url)) as database:
         database.create_tables()
         yield Stores(StudyStore(database), JobStore(database))
-    finally:
-        database.close()
 
 
 def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
     """Create a study of files or jobs; raise InputError if they have nothing that can be rated."""
-    consent = text_of(how.consent) if how.consent else CONSENTS[how.compare]
-    sample = how.sample or default_sample(how.compare)
-    plan = Plan(how.name or "", consent, sample, how.per_item, how.seed, how.compare)
     if how.compare == "answers":
-        by_name = [(Path(result).stem, _answers(stores, result)) for result in results]
-        plan, items = plan_answers(plan, by_name)
-        chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare)
-        return stores.studies.create(LOCAL, plan, chosen)
-    with ExitStack() as stack:
-        places = _Places(how, stack)
-        reports = [_report(stores, result, places) for result in results]
-        plan, items = plan_reports(plan, reports)
-    chosen = draw_sample(items, plan.sample, how.n, plan.seed, plan.compare, worst=how.worst or 0.0)
-    first_title = reports[0][0].title
-    plan = replace(plan, name=how.name or first_title or "Untitled")
+        answers = [(Path(name).stem, _read(stores, name, AnswerReport)[0]) for name in results]
+        gathered, name = answers_of(answers), " / ".join(name for name, _ in answers)
+    else:
+        gathered, name = _gathered(stores, results, how)
+    sample = how.sample or default_sample(how.compare)
+    worst = how.worst or 0.0
+    chosen = draw_sample(gathered.items, sample, how.n, how.seed, how.compare, worst=worst)
+    plan = Plan(
+        name=how.name or name,
+        consent=text_of(how.consent) if how.consent else CONSENTS[how.compare],
+        sample=sample,
+        per_item=how.per_item,
+        seed=how.seed,
+        compare=how.compare,
+        n_without_text=gathered.n_without_text,
+        n_one_passage=gathered.n_one_passage,
+    )
     return stores.studies.create(LOCAL, plan, chosen)
 
 
-def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, DocumentOf]:
-    """A report, and where its documents are."""
-    path = Path(result)
-    if not path.is_file() and (kept := stores.jobs.result(result)) is not None:
-        return _parse(kept.decode(), result), documents_beside(stores.jobs, result)
-    report = _parse(text_of(path), result)
-    return report, places.document_of(report)
+def _gathered(stores: Stores, results: Sequence[str], how: Making) -> tuple[Gathered, str]:
+    """What reports of `verify` have that can be rated, and the title of the first."""
+    sources = open_sources(how.sources) if how.sources else None
+    gathered, titles = Gathered(), list[str]()
+    with ExitStack() as stack:
+        corpus = stack.enter_context(EmbeddedCorpus.open(how.corpus, None)) if how.corpus else None
+        for result in results:
+            report, is_job = _read(stores, result, Report)
+            beside = documents_beside(stores.jobs, result)
+            document_of = beside if is_job else _at_hand(report, sources, corpus)
+            gathered += gather(report, document_of, how.compare, how.seed)
+            titles.append(report.title)
+    return gathered, titles[0] or "Untitled"
 
 
-def _answers(stores: Stores, result: str) -> AnswerReport:
-    path = Path(result)
-    kept = None if path.is_file() else stores.jobs.result(result)
+def _read(stores: Stores, result: str, kind: type[_Report]) -> tuple[_Report, bool]:
+    """The report in a file or of a server's job, and whether it is a job's."""
+    kept = None if Path(result).is_file() else stores.jobs.result(result)
+    text = text_of(Path(result)) if kept is None else kept.decode()
     try:
-        return AnswerReport.from_json(text_of(path) if kept is None else kept.decode())
+        return kind.from_json(text), kept is not None
     except InputError as error:
-        raise InputError(f"{result} is not a report of `pincite ask --json`: {error}") from error
+        verb = "verify" if kind is Report else "ask"
+        raise InputError(f"{result} is not a report of `pincite {verb} --json`: {error}") from error
 
 
-def _parse(text: str, name: str) -> Report:
-    try:
-        return Report.from_json(text)
-    except InputError as error:
-        raise InputError(f"{name} is not a report of `pincite verify --json`: {error}") from error
-
-
-class _Places:
-    """Folders where documents lie, asked by the addresses that a report names."""
-
-    def __init__(self, how: Making, stack: ExitStack) -> None:
-        self._sources = open_sources(how.sources) if how.sources else None
-        self._corpus = (
-            stack.enter_context(EmbeddedCorpus.open(how.corpus, None)) if how.corpus else None
-        )
-
-    def document_of(self, report: Report) -> DocumentOf:
-        """Find documents by id; one whose text has changed has another id."""
-        cited = [self._cited(r) for finding in report.findings for r in finding.citations]
-        urls = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
-        suggested = self._corpus.get(urls) if self._corpus else ()
-        return {document.doc_id: document for document in (*cited, *suggested) if document}.get
-
-    def _cited(self, result: CitationResult) -> Document | None:
-        if self._sources is None or not isinstance(result.outcome, Evidence):
-            return None
-        document = self._sources.get(result.citation.url or result.outcome.passage.url)
-        return document if isinstance(document, Document) else None
+def _at_hand(report: Report, sources: Sources | None, corpus: EmbeddedCorpus | None) -> DocumentOf:
+    """Find a report's documents by id where they lie; one whose text has changed has another id."""
+    outcomes = [(r.citation.url, r.outcome) for f in report.findings for r in f.citations]
+    read = [url or each.passage.url for url, each in outcomes if isinstance(each, Evidence)]
+    cited = [sources.get(url) for url in read] if sources else []
+    urls = [s.evidence.passage.url for f in report.findings for s in f.suggestions]
+    suggested = corpus.get(urls) if corpus else []
+    return {d.doc_id: d for d in (*cited, *suggested) if isinstance(d, Document)}.get
 
 
 def text_of(path: Path) -> str:

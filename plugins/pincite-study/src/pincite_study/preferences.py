@@ -5,12 +5,13 @@ Machine Intelligence 5 (2023), figures 3 and 4): preferences and majorities over
 the verifier's score, agreement between raters, a sign test. Pure functions over records.
 """
 
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from pincite_study import agreement
 
@@ -136,9 +137,7 @@ def summary(
             for side in pair.sides
         },
         "sign_test": {"majorities": _test(decided, pair), "ratings": _test(choices, pair)},
-        "systems": {
-            name: _test(votes.preferences(compared), pair) for name, compared in of_system.items()
-        },
+        "systems": {name: _test(votes.preferences(its), pair) for name, its in of_system.items()},
         "agreement": _agreement(votes, per_item),
         "buckets": _buckets_by_score(votes),
         "sides": _sides(ratings),
@@ -247,13 +246,10 @@ def _sides(ratings: Sequence[Rating]) -> dict[str, Any]:
 
 def _seconds(ratings: Sequence[Rating]) -> dict[str, float | None]:
     """Quartiles of the time that an item was visible to a rater."""
-    times = sorted(rating.seconds for rating in ratings)
-    if not times:
+    if not ratings:
         return {"median": None, "lower_quartile": None, "upper_quartile": None}
-    quartiles = times * 3
-    if len(times) > 1:
-        quartiles = statistics.quantiles(times, n=4, method="inclusive")
-    low, middle, high = (round(seconds, 1) for seconds in quartiles)
+    quartiles = np.quantile([rating.seconds for rating in ratings], (0.25, 0.5, 0.75))
+    low, middle, high = (round(float(seconds), 1) for seconds in quartiles)
     return {"median": middle, "lower_quartile": low, "upper_quartile": high}
 
 

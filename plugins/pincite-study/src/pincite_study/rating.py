@@ -8,7 +8,7 @@ item locks the study's row, so two raters never get one place.
 import hashlib
 import hmac
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
@@ -114,9 +114,9 @@ class RatingStore:
                 raise Ended("The study is closed: nobody can join it any more.")
             account = _account_hash(study.salt, account_id) if account_id else None
             again = (study_raters.c.study_id == study_id) & (study_raters.c.account_hash == account)
-            if account and (known := db.execute(sa.select(study_raters).where(again)).first()):
+            if account and (known := db.execute(_RATERS.where(again)).first()):
                 db.execute(study_raters.update().where(again).values(key_hash=_hash(key)))
-                return _rater(known), key
+                return Rater(*known), key
             by_link = study_raters.c.key_hash.is_not(None) & study_raters.c.account_hash.is_(None)
             number = study_raters.c.number
             counts = sa.select(
@@ -125,26 +125,16 @@ class RatingStore:
             last, n_by_link = db.execute(counts.where(study_raters.c.study_id == study_id)).one()
             if account is None and n_by_link >= MAX_BY_LINK:
                 raise Full("As many people take part as can. Ask whoever invited you.")
-            row = {
-                "rater_id": new_id(),
-                "study_id": study_id,
-                "number": last + 1,
-                "key_hash": _hash(key),
-                "account_hash": account,
-                "agreed": now(),
-                "finished": None,
-            }
-            db.execute(study_raters.insert().values(row))
-        return Rater(row["rater_id"], study_id, last + 1, row["agreed"], None), key
+            rater = Rater(new_id(), study_id, last + 1, now(), None)
+            hashes = {"key_hash": _hash(key), "account_hash": account}
+            db.execute(study_raters.insert().values(asdict(rater) | hashes))
+        return rater, key
 
     def rater(self, study_id: str, key: str) -> Rater | None:
         """Return the rater of a study who holds a key."""
-        wanted = sa.select(study_raters).where(
-            study_raters.c.key_hash == _hash(key), study_raters.c.study_id == study_id
-        )
-        with self._db.reading() as db:
-            row = db.execute(wanted).first()
-        return _rater(row) if row else None
+        is_key = study_raters.c.key_hash == _hash(key)
+        row = self._db.first(_RATERS.where(is_key, study_raters.c.study_id == study_id))
+        return Rater(*row) if row else None
 
     def next(self, rater: Rater) -> Task | None:
         """Return the rater's open item, else a new one; None if none is left. Raises `Ended`."""
@@ -195,8 +185,7 @@ class RatingStore:
         wanted = _TASKS.where(
             study_ratings.c.rater_id == rater.rater_id, study_ratings.c.answered.is_not(None)
         ).order_by(study_ratings.c.position)
-        with self._db.reading() as db:
-            return [_task(row) for row in db.execute(wanted)]
+        return [_task(row) for row in self._db.rows(wanted)]
 
     def finish(self, rater: Rater) -> None:
         """End a rater's part: no answer may change, and the sides may be told."""
@@ -209,8 +198,7 @@ class RatingStore:
 
     def forget(self, rater: Rater) -> None:
         """Delete a rater and all their answers."""
-        with self._db.writing() as db:
-            db.execute(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
+        self._db.write(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
 
     def _lock(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
         return db.execute(
@@ -219,10 +207,8 @@ class RatingStore:
 
     def _open_study(self, db: sa.Connection, rater: Rater) -> sa.Row[Any]:
         study = self._lock(db, rater.study_id)
-        finished = sa.select(study_raters.c.finished).where(
-            study_raters.c.rater_id == rater.rater_id
-        )
-        known = db.execute(finished).first()
+        is_rater = study_raters.c.rater_id == rater.rater_id
+        known = db.execute(sa.select(study_raters.c.finished).where(is_rater)).first()
         if study is None or study.closed is not None or known is None or known.finished:
             raise Ended("No more answers are taken: the study is closed, or you have finished.")
         return study
@@ -256,10 +242,6 @@ class RatingStore:
             "study_id": study.study_id,
             "item": number,
             "baseline_first": _chance("side", study.seed, rater.number, number) < 0.5,
-            "lease": 0.0,
-            "shown": 0.0,
-            "seconds": 0.0,
-            "n_answers": 0,
         }
         db.execute(study_ratings.insert().values(row))
         return len(own) + 1
@@ -272,6 +254,7 @@ class RatingStore:
         return _task(row) if row else None
 
 
+_RATERS = sa.select(*(study_raters.c[field.name] for field in fields(Rater)))
 _TASKS = (
     sa.select(study_ratings, study_items.c.data, studies.c["compare"])
     .join(
@@ -289,10 +272,6 @@ def _task(row: sa.Row[Any]) -> Task:
     said = Answered(row.answer, row.evidence_a, row.evidence_b) if row.answer else None
     item = item_of(row.data, row.compare)
     return Task(row.position, row.item, item, row.baseline_first, said)
-
-
-def _rater(row: sa.Row[Any]) -> Rater:
-    return Rater(row.rater_id, row.study_id, row.number, row.agreed, row.finished)
 
 
 def _is_own(rater: Rater, position: int) -> sa.ColumnElement[bool]:

@@ -1,7 +1,7 @@
 """The report of a study, counted from its ratings: as JSON, page, text and CSV."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from pincite.report.cells import csv_text, one_line
 from pincite_server import rendering
@@ -9,6 +9,8 @@ from pincite_server.tables import iso
 from pincite_study import preferences
 from pincite_study.preferences import NO_MAJORITY, PAIRS, Comparison, Side
 from pincite_study.studies import Study, StudyStore
+
+Translate: TypeAlias = Callable[[str], str]
 
 
 def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
@@ -83,9 +85,7 @@ def as_page(report: Mapping[str, Any]) -> str:
     return rendering.rendered("study_alone.html", "en", report=report, **template_names(report))
 
 
-def template_names(
-    report: Mapping[str, Any], translated: Callable[[str], str] = str
-) -> dict[str, Any]:
+def template_names(report: Mapping[str, Any], translated: Translate = str) -> dict[str, Any]:
     """What `study_tables.html` calls the parts of a report."""
     return {
         "pair": PAIRS[report["study"]["compare"]],
@@ -105,30 +105,14 @@ def as_csv(store: StudyStore, study: Study) -> str:
     ).split()
     rows = []
     for given in store.ratings(study.study_id):
-        item, rating = items[given.item], given.rating
-        rows.append(
-            [
-                study.study_id,
-                given.item,
-                item.claim_id,
-                item.article,
-                item.claim,
-                item.baseline.url,
-                item.tested.url,
-                None if item.baseline.score is None else round(item.baseline.score, 4),
-                None if item.tested.score is None else round(item.tested.score, 4),
-                given.rater,
-                given.position,
-                "a" if given.baseline_first else "b",
-                given.answer,
-                given.choice,
-                rating.evidence.get(baseline),
-                rating.evidence.get(tested),
-                round(given.seconds, 1),
-                given.n_answers,
-                iso(given.answered),
-            ]
-        )
+        item, evidence = items[given.item], given.rating.evidence
+        about = study.study_id, given.item, item.claim_id, item.article, item.claim
+        sources = item.baseline, item.tested
+        scores = [None if x.score is None else round(x.score, 4) for x in sources]
+        shown = given.rater, given.position, "a" if given.baseline_first else "b"
+        answer = given.answer, given.choice, evidence.get(baseline), evidence.get(tested)
+        times = round(given.seconds, 1), given.n_answers, iso(given.answered)
+        rows.append([*about, *(x.url for x in sources), *scores, *shown, *answer, *times])
     return csv_text(columns, rows)
 
 
@@ -155,14 +139,14 @@ EVIDENCE = {
 }
 
 
-def names_of(compare: Comparison, translated: Callable[[str], str] = str) -> dict[str, str]:
+def names_of(compare: Comparison, translated: Translate = str) -> dict[str, str]:
     """Every answer and what it is called, in the order of tables and figures."""
     pair = PAIRS[compare]
     sides = {side: SIDES[side] for side in (pair.tested, pair.baseline)}
     return {answer: translated(name) for answer, name in (sides | OTHERWISE).items()}
 
 
-def left_out(n_without_text: int, n_one_passage: int, compare: Comparison = "passages") -> str:
+def left_out(n_without_text: int, n_one_passage: int, compare: Comparison) -> str:
     """Of how many citations no two passages could be compared; empty: of none."""
     if not n_without_text and not n_one_passage:
         return ""

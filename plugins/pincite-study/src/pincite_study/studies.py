@@ -5,18 +5,16 @@ What a rater does is in `rating`.
 
 import secrets
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from pincite.verbs.ask.report import AnswerReport
-from pincite.verbs.verify.report import Report
 from pincite_server.database import Database
 from pincite_server.tables import accounts, new_id, now
-from pincite_study.items import DocumentOf, Gathered, Item, Sample, answers_of, gather, item_of
+from pincite_study.items import Item, Sample, item_of
 from pincite_study.preferences import Amount, Choice, Comparison, Rating, Side
 from pincite_study.rating import Answer, choice_of, shown_as
 from pincite_study.tables import studies, study_items, study_raters, study_ratings
@@ -43,30 +41,6 @@ class Plan:
     compare: Comparison = "citations"
     n_without_text: int = 0  # see `items.Gathered`
     n_one_passage: int = 0
-
-
-def plan_reports(
-    plan: Plan, reports: Iterable[tuple[Report, DocumentOf]]
-) -> tuple[Plan, tuple[Item, ...]]:
-    """What of reports such a study may ask, and the plan with how much of them it cannot."""
-    gathered = Gathered()
-    for report, document_of in reports:
-        gathered += gather(report, document_of, plan.compare, plan.seed)
-    return _with_counts(plan, gathered), gathered.items
-
-
-def plan_answers(
-    plan: Plan, reports: Sequence[tuple[str, AnswerReport]]
-) -> tuple[Plan, tuple[Item, ...]]:
-    """Like `plan_reports`, for reports of `ask` by name; see `items.answers_of`."""
-    gathered = answers_of(reports)
-    plan = replace(plan, name=plan.name or " / ".join(name for name, _ in reports))
-    return _with_counts(plan, gathered), gathered.items
-
-
-def _with_counts(plan: Plan, gathered: Gathered) -> Plan:
-    n_without, n_one = gathered.n_without_text, gathered.n_one_passage
-    return replace(plan, n_without_text=n_without, n_one_passage=n_one)
 
 
 def default_sample(compare: Comparison) -> Sample:
@@ -161,8 +135,7 @@ class StudyStore:
             return Study(**db.execute(_SHOWN.where(studies.c.study_id == study_id)).one()._mapping)
 
     def get(self, study_id: str) -> Study | None:
-        with self._db.reading() as db:
-            return self._maybe(db, studies.c.study_id == study_id)
+        return self._first(studies.c.study_id == study_id)
 
     def of_token(self, token: str) -> Study | None:
         """The study to which an invitation link leads.
@@ -170,8 +143,7 @@ class StudyStore:
         None: it was revoked, or never was, or the owner's account is disabled.
         """
         disabled = sa.select(accounts.c.account_id).where(accounts.c.disabled)
-        with self._db.reading() as db:
-            return self._maybe(db, (studies.c.token == token) & studies.c.owner.not_in(disabled))
+        return self._first((studies.c.token == token) & studies.c.owner.not_in(disabled))
 
     def newest(self, owner: str | None, limit: int, *, open_only: bool = False) -> list[Study]:
         """Return studies of an owner, or of all, the newest first."""
@@ -181,8 +153,7 @@ class StudyStore:
             wanted = wanted.where(studies.c.owner == owner)
         if open_only:
             wanted = wanted.where(studies.c.closed.is_(None))
-        with self._db.reading() as db:
-            return [Study(**row._mapping) for row in db.execute(wanted)]
+        return [Study(**row._mapping) for row in self._db.rows(wanted)]
 
     def close(self, study_id: str) -> None:
         """Take no more answers, and forget how raters' accounts were told apart."""
@@ -195,14 +166,12 @@ class StudyStore:
 
     def delete(self, study_id: str) -> None:
         """The study with all its ratings."""
-        with self._db.writing() as db:
-            db.execute(studies.delete().where(studies.c.study_id == study_id))
+        self._db.write(studies.delete().where(studies.c.study_id == study_id))
 
     def relink(self, study_id: str, *, revoke: bool = False) -> None:
         """Replace or revoke the invitation link."""
         this, token = studies.c.study_id == study_id, None if revoke else new_id()
-        with self._db.writing() as db:
-            db.execute(studies.update().where(this).values(token=token))
+        self._db.write(studies.update().where(this).values(token=token))
 
     def items(self, study_id: str) -> dict[int, Item]:
         wanted = (
@@ -211,8 +180,7 @@ class StudyStore:
             .where(study_items.c.study_id == study_id)
             .order_by(study_items.c.number)
         )
-        with self._db.reading() as db:
-            return {number: item_of(data, how) for number, data, how in db.execute(wanted)}
+        return {number: item_of(data, how) for number, data, how in self._db.rows(wanted)}
 
     def ratings(self, study_id: str) -> list[Given]:
         """Return the answers in the order in which they were given."""
@@ -228,17 +196,15 @@ class StudyStore:
             .where(study_ratings.c.study_id == study_id, study_ratings.c.answered.is_not(None))
             .order_by(study_ratings.c.answered, study_raters.c.number, study_ratings.c.position)
         )
-        with self._db.reading() as db:
-            return [Given(**row._mapping) for row in db.execute(wanted)]
+        return [Given(**row._mapping) for row in self._db.rows(wanted)]
 
     def forget(self, study_id: str, rater: int) -> bool:
         """Delete a rater, by number, and all their answers; whether there was one."""
         of_raters = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
-        with self._db.writing() as db:
-            return db.execute(study_raters.delete().where(of_raters)).rowcount > 0
+        return self._db.write(study_raters.delete().where(of_raters)) > 0
 
-    def _maybe(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study | None:
-        row = db.execute(_SHOWN.where(this)).first()
+    def _first(self, this: sa.ColumnElement[bool]) -> Study | None:
+        row = self._db.first(_SHOWN.where(this))
         return Study(**row._mapping) if row else None
 
 
@@ -247,9 +213,7 @@ def _count(table: sa.Table, *more: sa.ColumnElement[bool]) -> Any:
     return counted.where(table.c.study_id == studies.c.study_id, *more).scalar_subquery()
 
 
-_RATING = (
-    "position baseline_first answer evidence_a evidence_b seconds n_answers answered"
-).split()
+_RATING = "position baseline_first answer evidence_a evidence_b seconds n_answers answered".split()
 _SHOWN = sa.select(
     *(c for c in studies.c if c.name != "salt"),
     _count(study_items).label("n_items"),

@@ -4,11 +4,14 @@ Of a rater nothing is kept that names a person: a number, a hash of the key that
 holds, and where they have an account a keyed hash of it, whose key is thrown away at the end.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from pincite_server.tables import HASH, ID, OWNER
 
 metadata = sa.MetaData()
+_CASCADE: Any = {"ondelete": "CASCADE"}
 
 studies = sa.Table(
     "studies",
@@ -33,9 +36,7 @@ studies = sa.Table(
 study_items = sa.Table(
     "study_items",
     metadata,
-    sa.Column(
-        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), primary_key=True
-    ),
+    sa.Column("study_id", ID, sa.ForeignKey(studies.c.study_id, **_CASCADE), primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),  # 1, 2, … of its study
     sa.Column("data", sa.JSON, nullable=False),  # an `items.Item`
 )
@@ -43,9 +44,7 @@ study_raters = sa.Table(
     "study_raters",
     metadata,
     sa.Column("rater_id", ID, primary_key=True),
-    sa.Column(
-        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), nullable=False
-    ),
+    sa.Column("study_id", ID, sa.ForeignKey(studies.c.study_id, **_CASCADE), nullable=False),
     sa.Column("number", sa.Integer, nullable=False),  # what reports and exports call them
     sa.Column("key_hash", HASH, unique=True),  # null: imported, nobody can go on as this one
     sa.Column("account_hash", HASH),
@@ -57,17 +56,15 @@ study_raters = sa.Table(
 study_ratings = sa.Table(
     "study_ratings",
     metadata,
-    sa.Column(
-        "rater_id", ID, sa.ForeignKey("study_raters.rater_id", ondelete="CASCADE"), primary_key=True
-    ),
+    sa.Column("rater_id", ID, sa.ForeignKey(study_raters.c.rater_id, **_CASCADE), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),  # 1, 2, … in the order of the rater
     sa.Column("study_id", ID, nullable=False),
     sa.Column("item", sa.Integer, nullable=False),  # its number
     sa.Column("baseline_first", sa.Boolean, nullable=False),  # see `preferences.PAIRS`: as side A
-    sa.Column("lease", sa.Double, nullable=False),  # until then nobody else is given its place
-    sa.Column("shown", sa.Double, nullable=False),  # when it was last opened
-    sa.Column("seconds", sa.Double, nullable=False),  # that it was visible, together
-    sa.Column("n_answers", sa.Integer, nullable=False),  # how often it was answered
+    sa.Column("lease", sa.Double, nullable=False, default=0.0),  # of its place, until then
+    sa.Column("shown", sa.Double, nullable=False, default=0.0),  # when it was last opened
+    sa.Column("seconds", sa.Double, nullable=False, default=0.0),  # that it was visible, together
+    sa.Column("n_answers", sa.Integer, nullable=False, default=0),  # how often it was answered
     sa.Column("answered", sa.Double),  # when, for the last time; null: not yet
     sa.Column("answer", sa.String(10)),  # a, b, neither, both, unsure
     sa.Column("evidence_a", sa.String(10)),  # enough, partial, none

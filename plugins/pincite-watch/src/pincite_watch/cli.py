@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,8 +127,7 @@ def _limits(given: dict[str, Any]) -> "Limits":
     from pincite_watch.watcher import Limits
 
     names = ("citations", "cpu_seconds", "requests")
-    values = {name: given.pop(name) for name in names}
-    return Limits(**{name: value for name, value in values.items() if value is not None})
+    return Limits(**{name: n for name in names if (n := given.pop(name)) is not None})
 
 
 def _plan(given: dict[str, Any]) -> "Plan":
@@ -139,10 +138,9 @@ def _plan(given: dict[str, Any]) -> "Plan":
     if unknown := [name for name in more if name not in set(Kind)]:
         kinds = ", ".join(Kind)
         raise click.BadParameter(f"{unknown[0]} is none of {kinds}.", param_hint="--publish")
-
-    values = {"expire_days": given.pop("expire_days"), "settle_seconds": given.pop("settle")}
-    chosen = {name: value for name, value in values.items() if value is not None}
-    return Plan(publish=PUBLISHED | frozenset(map(Kind, more)), **chosen)
+    names = {"expire_days": "expire_days", "settle": "settle_seconds"}
+    times = {names[name]: n for name in names if (n := given.pop(name)) is not None}
+    return Plan(publish=PUBLISHED | frozenset(map(Kind, more)), **times)
 
 
 @contextmanager
@@ -151,12 +149,10 @@ def _opened(data: str | None, config: Path | None) -> Iterator["Watch"]:
     from pincite_server.settings import load
     from pincite_watch.store import Watch
 
-    database = Database(load({"data": data} if data else {}, config).database_url)
-    try:
+    url = load({"data": data} if data else {}, config).database_url
+    with closing(Database(url)) as database:
         database.create_tables()
         yield Watch(database)
-    finally:
-        database.close()
 
 
 @contextmanager

@@ -9,11 +9,10 @@ counted, and published only on request.
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from enum import StrEnum
-from importlib.resources import files
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any
 
 from pincite.judgement import decide
@@ -80,14 +79,11 @@ class Measured:
 
 LEAST = 0.9  # issue 62
 MANY = 3_000  # pages without a false alarm: fewer than one in a thousand, by the rule of three
-MEASURED: Mapping[Kind, Measured] = MappingProxyType(
-    {
-        Kind(name): Measured(**{key: n for key, n in row.items() if key != "how"})
-        for name, row in tomllib.loads(
-            files("pincite_watch").joinpath("precision.toml").read_text("utf-8")
-        ).items()
-    }
-)
+_FIGURES = tomllib.loads(Path(__file__).with_name("precision.toml").read_text("utf-8"))
+MEASURED: Mapping[Kind, Measured] = {
+    Kind(name): Measured(**{key: n for key, n in row.items() if key != "how"})
+    for name, row in _FIGURES.items()
+}
 PUBLISHED = frozenset(kind for kind, each in MEASURED.items() if each.is_precise)
 _RETRACTED = frozenset(roots("retracted withdrawn"))
 RANKS = {kind: number for number, kind in enumerate(Kind)}
@@ -117,8 +113,7 @@ class Record:
     proposed: str
 
     def values(self) -> dict[str, Any]:
-        names = ("label", "confidence", "quote", "source_url", "ref_name", "unread", "proposed")
-        return {name: getattr(self, name) for name in names} | {"notes": self.notes}
+        return {name: value for name, value in asdict(self).items() if name != "kind"}
 
 
 def record_of(
@@ -132,15 +127,15 @@ def record_of(
     kind = min([*kinds, _OF_LABEL[finding.label]], key=RANKS.__getitem__)
     shown = next((r for r, k in zip(finding.citations, kinds, strict=True) if k is kind), None)
     shown = shown or min(finding.citations, key=_by_label, default=None)
-    outcome = shown.outcome if shown else None
+    citation, outcome = (shown.citation, shown.outcome) if shown else (None, None)
+    faults = citation.faults if citation else ()
     notes = [*wording.reasons(shown, finding)] if shown else []
     if kind is Kind.RETRACTED:
         notes = [Note("source_retracted")]
-    elif kind is Kind.IDENTIFIER and shown:
-        notes = [fault.note for fault in shown.citation.faults if fault.kind.is_impossible]
-    elif kind is Kind.SHARED and shown:
-        notes = [f.note for f in shown.citation.faults if f.kind is FaultKind.SAME_DOI]
-    citation = shown.citation if shown else None
+    elif kind is Kind.IDENTIFIER:
+        notes = [fault.note for fault in faults if fault.kind.is_impossible]
+    elif kind is Kind.SHARED:
+        notes = [fault.note for fault in faults if fault.kind is FaultKind.SAME_DOI]
     unread = (str(outcome.reason), outcome.detail) if isinstance(outcome, Unchecked) else None
     return Record(
         kind=kind,
@@ -203,12 +198,8 @@ def _says_the_rest(claim: Claim, evidence: Evidence, seen: Witness) -> bool:
 
 def _says_retracted(claim: Claim, citation: Citation) -> bool:
     """Whether the article itself says so: by a template, the cited title, or in the sentence."""
-    is_titled = is_retracted_title(citation.title or "")
-    return (
-        citation.is_marked
-        or is_titled
-        or not _RETRACTED.isdisjoint(roots(claim.sentence or claim.text))
-    )
+    is_stated = not _RETRACTED.isdisjoint(roots(claim.sentence or claim.text))
+    return citation.is_marked or is_retracted_title(citation.title or "") or is_stated
 
 
 def _by_label(result: CitationResult) -> int:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from pincite.errors import InputError
 from pincite.wiki.addresses import category_at
-from pincite.wiki.api import MAX_CONTINUED, ActionApi, Web, WikiError
+from pincite.wiki.api import MAX_CONTINUED, ActionApi, Web, WikiError, members
 
 PAGEPILE = "https://pagepile.toolforge.org/api.php"
 PETSCAN = "https://petscan.wmcloud.org/"
@@ -27,9 +27,8 @@ class Watched:
 
     @classmethod
     def of_json(cls, text: str | None) -> "Watched":
-        stored = {} if text is None else json.loads(text)
-        if text is not None:
-            stored["categories"] = [(title, space) for title, space in stored["categories"]]
+        stored = json.loads(text or "{}")
+        stored["categories"] = map(tuple, stored.get("categories", ()))
         return cls(**{name: tuple(values) for name, values in stored.items()})
 
     def __or__(self, other: "Watched") -> "Watched":
@@ -77,13 +76,6 @@ def listing(api: ActionApi, name: str, **parameters: object) -> Iterator[list[Ma
     raise WikiError(f"{api.site.host} sends an endless listing; gave up.", "endless")
 
 
-def members(api: ActionApi, category: str, namespace: int = 0) -> list[str]:
-    """The titles of a category's pages."""
-    asked = {"cmtitle": f"Category:{category}", "cmtype": "page", "cmnamespace": namespace}
-    found = listing(api, "categorymembers", **asked, cmlimit=500, cmprop="title")
-    return [str(row["title"]) for rows in found for row in rows if "title" in row]
-
-
 def in_namespace(api: ActionApi, namespace: int) -> list[str]:
     """The titles of all pages of a namespace, such as 118, the drafts of English Wikipedia."""
     asked = {"apnamespace": namespace, "aplimit": 500, "apfilterredir": "nonredirects"}
@@ -103,11 +95,8 @@ def changes(api: ActionApi, read_to: str, namespaces: Iterable[int]) -> Iterator
     for rows in listing(api, "recentchanges", **asked):
         titles, new, moves = dict[str, None](), dict[str, int](), list[tuple[str, str]]()
         for row in rows:
-            at, number, title = (
-                str(row.get("timestamp", "")),
-                str(row.get("rcid")),
-                row.get("title"),
-            )
+            at, title = str(row.get("timestamp", "")), row.get("title")
+            number = str(row.get("rcid"))
             if at > since:
                 since, seen = at, []
             if not title or number in seen:

@@ -7,5 +7,5 @@ from pincite_watch.routes import router
 from pincite_watch.tables import metadata
 
 PLUGIN = Plugin(
-    name="watch", routers=(router,), folder=Path(__file__).parent, tables=metadata, version=2
+    name="watch", routers=(router,), folder=Path(__file__).parent, tables=metadata, version=3
 )

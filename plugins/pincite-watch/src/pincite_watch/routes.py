@@ -23,11 +23,6 @@ from pincite_watch.store import Hidden, Watch
 PUBLIC = "public"  # a note of a wiki: its findings can be read without a login
 # Editors' tools run on other sites. Answers depend on no cookie, so any site may read them.
 _ANY_SITE = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "ETag"}
-_VERDICTS: dict[Hidden, Verdict] = {
-    Hidden.FIXED: "right",
-    Hidden.WRONG: "wrong",
-    Hidden.OFFLINE: "wrong",
-}
 router = Router(prefix="/api/v1/findings", tags=["findings"])
 
 
@@ -127,9 +122,10 @@ def give_feedback(finding_id: IdPath, body: EditorsVerdict, who: Runner, site: S
     if row is None or not _is_of(who, row.wiki):
         raise not_found()
     record = row.record
+    verdict: Verdict = "right" if body.verdict is Hidden.FIXED else "wrong"
     opinion = Opinion(
         created=iso(now()),
-        given="up" if _VERDICTS[body.verdict] == "right" else "down",
+        given="up" if verdict == "right" else "down",
         note=f"{body.verdict}: {body.note}".removesuffix(": "),
         who="",
         correction="",
@@ -145,7 +141,7 @@ def give_feedback(finding_id: IdPath, body: EditorsVerdict, who: Runner, site: S
         result_created=iso(row.judged),
         versions=json.dumps({"verifier": row.verifier, "judge": row.judge}),
     )
-    site.feedback.add(who.account_id, None, _VERDICTS[body.verdict], opinion)
+    site.feedback.add(who.account_id, None, verdict, opinion)
     store.hide(finding_id, body.verdict)
 
 

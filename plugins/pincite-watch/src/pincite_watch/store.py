@@ -5,7 +5,7 @@ the page still in the queue, and what it had judged among the findings.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -117,12 +117,7 @@ class Watch:
 
     def done(self, page: PageRow, title: str, page_id: int, revision: int, due: float) -> None:
         """Note that all of a revision was checked; `title` is its page's title today."""
-        values: dict[str, Any] = {
-            "page_id": page_id,
-            "revision": revision,
-            "checked": now(),
-            "failures": 0,
-        }
+        values: dict[str, Any] = {"page_id": page_id, "revision": revision, "failures": 0}
         values |= {"due": due, "priority": LISTED, "problem": None, "changed": None}
         with self._db.writing() as db:
             _rename(db, page.wiki, page.title, title)
@@ -144,9 +139,9 @@ class Watch:
         with self._db.writing() as db:
             if page.page_id is not None:
                 live = _of_page(page.wiki, page.page_id) & (findings.c.state != State.WITHDRAWN)
-                db.execute(findings.update().where(live).values(_ended()))
+                db.execute(findings.update().where(live).values(state=State.WITHDRAWN))
             this = pages.update().where(_titled(page.wiki, [page.title]))
-            db.execute(this.values(due=None, problem=problem, checked=now()))
+            db.execute(this.values(due=None, problem=problem))
 
     # ── Findings ─────────────────────────────────────────────────────────────────────────────────
 
@@ -155,49 +150,36 @@ class Watch:
         fields = [findings.c[name] for name in Held._fields]
         live = _of_page(wiki, page_id) & (findings.c.state != State.WITHDRAWN)
         order = (findings.c.span_start, findings.c.judged, findings.c.finding_id)
-        return [
-            Held(*row) for row in self._db.rows(sa.select(*fields).where(live).order_by(*order))
-        ]
+        wanted = sa.select(*fields).where(live).order_by(*order)
+        return [Held(*row) for row in self._db.rows(wanted)]
 
     def carry(
-        self,
-        kept: Sequence[tuple[str, Place, float]],
-        withdrawn: Sequence[str],
-        revision: int,
+        self, kept: Sequence[tuple[str, Place, float]], withdrawn: Sequence[str], revision: int
     ) -> None:
         """Move findings with their sentences, each with when it expires; withdraw the others."""
         row = findings.c.finding_id
-        moved = sa.case((findings.c.span_start == sa.bindparam("new_start"), 0), else_=1)
-        move = findings.update().where(row == sa.bindparam("which")).ordered_values(
-            ("moved", findings.c.moved + moved),  # first: MariaDB assigns one after another
-            ("span_start", sa.bindparam("new_start")),
-            ("span_end", sa.bindparam("new_end")),
-            ("span_sha256", sa.bindparam("new_sha256")),
-            ("revision", revision),
-            ("expires", sa.bindparam("new_expires")),
-            ("state", State.LIVE),
-            ("ended", None),
+        move = findings.update().where(row == sa.bindparam("which")).values(
+            span_start=sa.bindparam("start"),
+            span_end=sa.bindparam("end"),
+            span_sha256=sa.bindparam("sha256"),
+            revision=revision,
+            expires=sa.bindparam("until"),
+            state=State.LIVE,
         )  # fmt: skip
         with self._db.writing() as db:
-            names = ("new_start", "new_end", "new_sha256")
-            given = [
-                {"which": which, "new_expires": expires}
-                | dict(zip(names, (place.start, place.end, place.sha256), strict=True))
-                for which, place, expires in kept
-            ]
-            if given:
-                db.execute(move, given)
+            if kept:
+                found = ({"which": which, "until": t, **asdict(place)} for which, place, t in kept)
+                db.execute(move, list(found))
             for some in _portions(withdrawn):
-                db.execute(findings.update().where(row.in_(some)).values(_ended()))
+                gone = findings.update().where(row.in_(some))
+                db.execute(gone.values(state=State.WITHDRAWN))
             _count(db, {"kept": len(kept), "withdrawn": len(withdrawn)})
 
-    def add_finding(
-        self, place: Place, values: Mapping[str, Any], used: Mapping[str, float]
-    ) -> str:
+    def add_finding(self, at: Place, values: Mapping[str, Any], used: Mapping[str, float]) -> str:
         """Store a finding with what it cost; one that editors called wrong once stays hidden."""
         finding_id = new_id()
-        row = {"finding_id": finding_id, "state": State.LIVE, "judged": now(), "moved": 0}
-        row |= {**values, **place.values, "rank": RANKS[Kind(values["kind"])]}
+        row = {"finding_id": finding_id, "state": State.LIVE, "judged": now()}
+        row |= {**values, **at.values, "rank": RANKS[Kind(values["kind"])]}
         was_wrong = _equal(row) & findings.c.hidden.in_([Hidden.WRONG, Hidden.OFFLINE])
         with self._db.writing() as db:
             hidden = db.scalar(sa.select(findings.c.hidden).where(was_wrong).limit(1))
@@ -209,7 +191,7 @@ class Watch:
     def expire(self) -> None:
         """End findings that were not confirmed in time."""
         late = (findings.c.state == State.LIVE) & (findings.c.expires < now())
-        self._db.write(findings.update().where(late).values(state=State.EXPIRED, ended=now()))
+        self._db.write(findings.update().where(late).values(state=State.EXPIRED))
 
     def publish(self, wiki: str, kinds: Iterable[Kind]) -> None:
         """Let the findings that were judged under another gate follow this one."""
@@ -266,9 +248,8 @@ class Watch:
 
     def revision(self, wiki: str, title: str) -> int | None:
         """The last revision of a page that was checked."""
-        found: int | None = self._db.scalar(
-            sa.select(pages.c.revision).where(_titled(wiki, [title]))
-        )
+        wanted = sa.select(pages.c.revision).where(_titled(wiki, [title]))
+        found: int | None = self._db.scalar(wanted)
         return found
 
     # ── Counts and notes ─────────────────────────────────────────────────────────────────────────
@@ -366,10 +347,6 @@ def _rename(db: sa.Connection, wiki: str, old: str, new: str) -> None:
     if old != new and db.scalar(sa.select(pages.c.title).where(_titled(wiki, [old]))):
         db.execute(pages.delete().where(_titled(wiki, [new])))
         db.execute(this.values(title=new))
-
-
-def _ended() -> dict[str, object]:
-    return {"state": State.WITHDRAWN, "ended": now()}
 
 
 def _portions(values: Sequence[str]) -> Iterable[Sequence[str]]:

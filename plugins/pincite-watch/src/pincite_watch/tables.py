@@ -37,7 +37,6 @@ findings = sa.Table(  # all of them, with those that have ended
     sa.Column("span_start", sa.Integer, nullable=False),
     sa.Column("span_end", sa.Integer, nullable=False),
     sa.Column("span_sha256", HASH, nullable=False),
-    sa.Column("first_revision", sa.BigInteger, nullable=False),
     sa.Column("revision", sa.BigInteger, nullable=False),
     sa.Column("state", sa.String(10), nullable=False),
     sa.Column("kind", sa.String(20), nullable=False),  # gate.Kind
@@ -47,9 +46,7 @@ findings = sa.Table(  # all of them, with those that have ended
     sa.Column("hidden", sa.String(10)),  # why editors hid it; null: they did not
     sa.Column("record", sa.JSON, nullable=False),  # gate.Record
     sa.Column("judged", sa.Double, nullable=False),
-    sa.Column("moved", sa.Integer, nullable=False, default=0),  # how often it moved
     sa.Column("expires", sa.Double, nullable=False),
-    sa.Column("ended", sa.Double),
     sa.Index("ix_watch_findings_page", "wiki", "page_id", "state"),
     sa.Index("ix_watch_findings_rank", "wiki", "state", "published", "rank", "finding_id"),
 )
@@ -63,7 +60,6 @@ pages = sa.Table(  # the watched articles, and the queue: those with a time in `
     sa.Column("due", sa.Double),
     sa.Column("changed", sa.Double),  # the first edit since the last check
     sa.Column("revision", sa.BigInteger),  # the last one that was checked
-    sa.Column("checked", sa.Double),
     sa.Column("failures", sa.Integer, nullable=False, default=0),  # in a row
     sa.Column("problem", sa.Text),  # why the last check failed
     sa.Index("ix_watch_pages_due", "due", "priority"),

@@ -36,7 +36,7 @@ from pincite_server.tables import now
 from pincite_watch.carry import carried, context_hash, inputs_hash, source_hash, text_hash
 from pincite_watch.gate import PUBLISHED, Kind, record_of
 from pincite_watch.lists import Watched, changes
-from pincite_watch.store import REQUESTS, Held, PageRow, Place, Watch
+from pincite_watch.store import REQUESTS, PageRow, Place, Watch
 
 DAY = 86_400.0
 DUE_AGAIN = 0.8  # of the time until findings expire: then their page is read again
@@ -132,14 +132,14 @@ class Watcher:
 
     def watch(self, watched: Watched) -> None:
         """Watch more, from now on and after a restart."""
-        merged = json.dumps(asdict(self.watched | watched))
-        self.store.set_note(self.wiki, "watched", merged)
+        self._store_watched(self.watched | watched)
 
     def ignore_new_pages(self) -> None:
         """Watch only the new pages of namespaces that are watched as a whole."""
-        watched = self.watched
-        stored = json.dumps(asdict(replace(watched, new_in=watched.drafts)))
-        self.store.set_note(self.wiki, "watched", stored)
+        self._store_watched(replace(self.watched, new_in=self.watched.drafts))
+
+    def _store_watched(self, watched: Watched) -> None:
+        self.store.set_note(self.wiki, "watched", json.dumps(asdict(watched)))
 
     def follow(self) -> PinciteError | None:
         """Queue the watched pages that changed since the last time; return why it failed."""
@@ -191,17 +191,18 @@ class Watcher:
         if fetched.namespace not in self.watched.namespaces:
             self.watch(Watched(namespaces=(fetched.namespace,)))
         article = faults.checked(article_of(fetched), datetime.now(UTC).date())
-        hosts = {host_of(url) for c in _citations(article) for url in addresses(c)}
+        citations = [citation for claim in article.claims for citation in claim.citations]
+        hosts = {host_of(url) for citation in citations for url in addresses(citation)}
         requests = self.store.spent(*map(_requests, hosts))
         if any(n >= self.limits.requests for n in requests.values()):
             self.store.postpone(page, _tomorrow())
             return None
         self.tell(f"{fetched.title}: revision {revision}")
         due = self._judge(article, page_id, revision)
-        if due is not None:
-            self.store.done(page, fetched.title, page_id, revision, due)
-        else:
+        if due is None:
             self.store.postpone(page, _tomorrow())
+        else:
+            self.store.done(page, fetched.title, page_id, revision, due)
         return None
 
     def _fetched(self, page: PageRow) -> Page:
@@ -243,14 +244,13 @@ class Watcher:
             new.remove(unread[c])
             gone.remove(read[f])
         self.store.carry(kept, [each.finding_id for each in gone], revision)
-        hidden = {_same(each): each.hidden for each in held if each.hidden}
+        hidden = {(x.claim_sha256, x.source_hash): x.hidden for x in held if x.hidden}
         for each in new:
             if not self.limits.allow(self.store.spent(*_BUDGET)):
                 return None
             values = self._values(each, article) | {
                 "wiki": self.wiki,
                 "page_id": page_id,
-                "first_revision": revision,
                 "revision": revision,
                 "expires": expires,
                 "hidden": hidden.get((text_hash(each.claim.text), each.source_hash)),
@@ -338,16 +338,8 @@ class Watcher:
         return json.dumps(decisive(report_settings(self.run.settings)), sort_keys=True)
 
 
-def _same(held: Held) -> tuple[str, str]:
-    return held.claim_sha256, held.source_hash
-
-
 def _hash_of(cited: Sequence[CitedSource]) -> str:
     return source_hash([each.source for each in cited])
-
-
-def _citations(article: Article) -> list[Citation]:
-    return [citation for claim in article.claims for citation in claim.citations]
 
 
 def _sha256(text: str) -> str:

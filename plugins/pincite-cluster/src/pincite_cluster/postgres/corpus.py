@@ -20,16 +20,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from pincite.corpus import lexical
 from pincite.corpus.generation import ENCODED_AT_ONCE, NO_ENCODER, encoding_with, reusing
-from pincite.corpus.lexical import (
-    COMMON_SHARE,
-    CUT,
-    LARGE,
-    LEXICAL_RULE,
-    TITLE_BOOST,
-    weights,
-    words_of,
-)
 from pincite.corpus.protocol import (
     Comparison,
     Corpus,
@@ -55,7 +47,9 @@ from pincite_cluster.postgres.database import BUILDING, CURRENT, TABLES, Databas
 
 _T = TypeVar("_T")
 Scored: TypeAlias = list[tuple[Any, float]]  # keys of passages with their scores, best first
-OWN_RULES = {"format": "postgres-2", "lexical_rule": LEXICAL_RULE}
+Vectors: TypeAlias = Mapping[str, Floats]  # of passages, by id
+Prepared: TypeAlias = tuple[Document, Sequence[Passage], Sequence[Floats]]  # with its vectors
+OWN_RULES = {"format": "postgres-2", "lexical_rule": lexical.LEXICAL_RULE}
 FEW = 20_000  # up to so many passages are compared one by one, as in a folder
 WIDTH = 500  # of a search in the graph, as the embedded engine's
 MOST_DIMENSIONS = 4_000  # of a vector in pgvector's graphs
@@ -160,28 +154,24 @@ class PostgresCorpus(Corpus):
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
-    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+    def add_with(self, documents: Sequence[Document], known: Vectors) -> int:
         self._require_write()
-        new = self._changed(documents, self.heads(key_of(document.url) for document in documents))
-        cut = [passages(document) for document in new]
-        vectors = self._vectors_of(cut, known)  # before the others have to wait
+        ready = self._prepared(self._changed(documents), known)  # before the others have to wait
 
-        def put() -> None:
-            heads = self.heads(key_of(document.url) for document in new)
-            left = {document.url for document in self._changed(new, heads)}  # another was faster
-            self._remove([heads[key] for url in left if (key := key_of(url)) in heads])
-            parts = zip(new, cut, vectors, strict=True)
-            self._insert([part for part in parts if part[0].url in left])
+        def put() -> int:
+            changed = self._changed(documents)  # another may have written meanwhile
+            ready.update(self._prepared([d for d in changed if d.url not in ready], known))
+            self._remove([document.url for document in changed])
+            self._insert([ready[document.url] for document in changed])
             if not self._defers.is_set():
                 self._index()
+            return len(changed)
 
-        if new:
-            self._writing(put)
-        return len(new)
+        return self._writing(put) if ready else 0
 
     def delete(self, urls: Sequence[str]) -> int:
         self._require_write()
-        return self._writing(lambda: self._remove(list(self.heads(map(key_of, urls)).values())))
+        return self._writing(lambda: self._remove(urls))
 
     def _require_write(self) -> None:
         if not self.writes:
@@ -189,27 +179,25 @@ class PostgresCorpus(Corpus):
                 f"{self.address} was opened for reading. Open it with write=True to change it."
             )
 
-    def _changed(self, documents: Sequence[Document], heads: Mapping[str, Head]) -> list[Document]:
-        """The documents that `heads` lacks, or has otherwise; of one address only the last."""
-        latest = {document.url: document for document in documents}
-        return [
-            document
-            for document in latest.values()
-            if not (head := heads.get(key_of(document.url)))
-            or head.version != content_hash(document)
-        ]
+    def _changed(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents that are new or differ from those stored; of one address only the last."""
+        latest = list({document.url: document for document in documents}.values())
+        compared = zip(latest, self.compared(latest), strict=True)
+        return [document for document, how in compared if how != "same"]
 
-    def _vectors_of(
-        self, cut: Sequence[Sequence[Passage]], known: Mapping[str, Floats]
-    ) -> list[Floats | None]:
-        """The vectors of each document's passages; None without an encoder or passages."""
-        if not self.has_vectors:
-            return [None] * len(cut)
-        every = [passage for of_one in cut for passage in of_one]
-        encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
-        starts = range(0, len(every), ENCODED_AT_ONCE)
-        made = iter([v for at in starts for v in encode(every[at : at + ENCODED_AT_ONCE])])
-        return [np.stack([next(made) for _ in of_one]) if of_one else None for of_one in cut]
+    def _prepared(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
+        """Each document by its address with its passages and, if there is an encoder, vectors."""
+        cut = [passages(document) for document in documents]
+        vectors: Iterator[Floats] = iter(())
+        if self.has_vectors:
+            every = [passage for of_one in cut for passage in of_one]
+            encode = reusing(lambda _: known, lambda new: encoding_with(self.needed_encoder())(new))
+            starts = range(0, len(every), ENCODED_AT_ONCE)
+            vectors = iter([v for at in starts for v in encode(every[at : at + ENCODED_AT_ONCE])])
+        return {
+            document.url: (document, of_one, list(itertools.islice(vectors, len(of_one))))
+            for document, of_one in zip(documents, cut, strict=True)
+        }
 
     def _writing(self, work: Callable[[], _T]) -> _T:
         def checked() -> _T:
@@ -219,22 +207,20 @@ class PostgresCorpus(Corpus):
 
         return self._there.writing(checked)
 
-    def _insert(self, parts: Sequence[tuple[Document, Sequence[Passage], Floats | None]]) -> None:
+    def _insert(self, parts: Sequence[Prepared]) -> None:
         following = "nextval(pg_get_serial_sequence('{documents}', 'id'))"
         n = len(parts)
         ids = [i for (i,) in self._there.rows(f"SELECT {following} FROM generate_series(1, {n})")]
-        rows = [
-            row for id_, part in zip(ids, parts, strict=True) for row in _passage_rows(id_, *part)
-        ]
-        documents = [
-            _document_row(id_, document, len(cut))
-            for id_, (document, cut, _) in zip(ids, parts, strict=True)
-        ]
+        documents, rows = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+        for id_, (document, cut, vectors) in zip(ids, parts, strict=True):
+            documents.append(_document_row(id_, document, len(cut)))
+            rows += _passage_rows(id_, document, cut, vectors)
         self._there.copy("documents", _DOCUMENT, documents)
         self._there.copy("passages", (*_PASSAGE, *["vector"] * self.has_vectors), rows)
         self._count(ids, +1, [document.doc_id for document, *_ in parts], len(rows))
 
-    def _remove(self, heads: Sequence[Head]) -> int:
+    def _remove(self, urls: Sequence[str]) -> int:
+        heads = list(self.heads(map(key_of, urls)).values())
         asked = "SELECT id FROM {documents} WHERE key = ANY(%s)"
         ids = [id_ for (id_,) in self._there.rows(asked, [head.key for head in heads])]
         n_passages = sum(head.n_passages for head in heads)
@@ -293,10 +279,8 @@ class PostgresCorpus(Corpus):
         return [found.get(key) for key in keys]
 
     def every(self) -> Iterator[Head]:
-        last, sql = (
-            0,
-            f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s",
-        )
+        last = 0
+        sql = f"SELECT d.id, {_HEAD} FROM {{documents}} d WHERE d.id > %s ORDER BY 1 LIMIT %s"
         while rows := self._there.rows(sql, last, DOCUMENTS_AT_ONCE):
             yield from (_head(*row) for _, *row in rows)
             last = rows[-1][0]
@@ -317,7 +301,7 @@ class PostgresCorpus(Corpus):
         return (head.facts.url for head in self.every())
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
-        forms = [next(iter(words_of(word)), "") for word in words]
+        forms = [next(iter(lexical.words_of(word)), "") for word in words]
         n_all, having = self.having(set(forms) - {""})
         return n_all, [(form, having.get(form, 0)) for form in forms]
 
@@ -336,13 +320,9 @@ class PostgresCorpus(Corpus):
 
     def spans(self, keys: Sequence[str]) -> dict[str, list[Span]]:
         """The spans of the documents' passages, in order."""
-        found, sql = (
-            defaultdict[str, list[Span]](list),
-            f"SELECT d.key, p.first, p.last FROM {_JOIN}",
-        )
-        for key, *span in self._there.rows(
-            f"{sql} WHERE d.key = ANY(%s) ORDER BY p.id", list(keys)
-        ):
+        found = defaultdict[str, list[Span]](list)
+        where = f"FROM {_JOIN} WHERE d.key = ANY(%s) ORDER BY p.id"
+        for key, *span in self._there.rows(f"SELECT d.key, p.first, p.last {where}", list(keys)):
             found[key].append(Span(*span))
         return found
 
@@ -434,10 +414,10 @@ class PostgresCorpus(Corpus):
         mean = float(self._about("greatest(n_words, 1)::float8 / greatest(n_passages, 1)")[0][0])
         found: list[Scored] = []
         for words in asked:
-            both = {**words, **{w + IN_TITLE: TITLE_BOOST * x for w, x in words.items()}}
+            both = {**words, **{w + IN_TITLE: lexical.TITLE_BOOST * x for w, x in words.items()}}
             known = {w: x * idf(n_all, having[w]) for w, x in both.items() if w in having}
-            most = COMMON_SHARE * n_all if n_all >= LARGE else n_all  # as in a folder
-            known = {w: x for w, x in known.items() if having[w] <= most} or known
+            most = n_all if n_all < lexical.LARGE else lexical.COMMON_SHARE * n_all
+            known = {w: x for w, x in known.items() if having[w] <= most} or known  # as in a folder
             rarest = sorted(known, key=lambda word: having[word])
             n_passages = itertools.accumulate(having[word] for word in rarest)
             n_read = max(1, sum(n <= CANDIDATES for n in n_passages))
@@ -516,8 +496,8 @@ def _stated(document: Document) -> str:
 
 def _words_in(query: Query) -> Mapping[str, float]:
     """A query's words. Of an English one no other forms, which are rare but say nothing."""
-    found, english = weights(query), identify(text_of(query)) == "en"
-    return {w: x for w, x in found.items() if not (english and w.endswith(CUT))}
+    found, english = lexical.weights(query), identify(text_of(query)) == "en"
+    return {w: x for w, x in found.items() if not (english and w.endswith(lexical.CUT))}
 
 
 def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
@@ -527,16 +507,16 @@ def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, .
 
 
 def _passage_rows(
-    id_: int, document: Document, cut: Sequence[Passage], vectors: Floats | None
+    id_: int, document: Document, cut: Sequence[Passage], vectors: Sequence[Floats]
 ) -> Iterator[tuple[Any, ...]]:
-    title = words_of(document.title, identify(document.title, document.language))
+    title = lexical.words_of(document.title, identify(document.title, document.language))
     at = n_before = 0
     for n, passage in enumerate(cut):
         start, end = passage.span
         n_before += len(raw(document.text[at:start]))
         at, n_bytes = start, len(raw(passage.text))
-        words = words_of(passage.text, passage.language)
-        vector = [_vector(vectors[n])] if vectors is not None else []
+        words = lexical.words_of(passage.text, passage.language)
+        vector = map(_vector, vectors[n : n + 1])
         yield id_, start, end, n_before, n_bytes, len(words), _tsvector(words, title), *vector
 
 

@@ -30,12 +30,7 @@ def command() -> None:
 @quiet_option
 @options.setting_options(*VERIFY)
 def wafer(
-    folder: Path,
-    split: str,
-    corpus: Path | str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
+    folder: Path, split: str, corpus: Path | str | None, as_json: bool, quiet: bool, **given: Any
 ) -> None:
     """Measure retrieval and failed citations on a WAFER-like collection.
 
@@ -241,10 +236,8 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
         raise click.UsageError("Expected --judge URL and --judge-model.")
     labelled = [row for file in files for row in read_labelled(file)]
     with runtime.judge(settings) as model, options.progress(quiet) as display:
-        at_once = settings.judge.at_once
-        verdicts, failed = judges.collect_verdicts(
-            model, labelled, at_once, partial(display, "asking")
-        )
+        tell = partial(display, "asking")
+        verdicts, failed = judges.collect_verdicts(model, labelled, settings.judge.at_once, tell)
         used, name = model.calls.usage, model.model
     reasons = "".join(f"; {n} without: {why}" for why, n in sorted(failed.items()))
     options.say(
@@ -253,15 +246,10 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
         quiet,
     )
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
-        ours = claims_.by_verifier(run.pipeline.verifier)
-        rows = [
-            row
-            for file in files
-            for row in judges.both(
-                claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n)),
-                verdicts,
-            )
-        ]
+        ours, rows = claims_.by_verifier(run.pipeline.verifier), list[Any]()
+        for file in files:
+            found = claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n))
+            rows += judges.both(found, verdicts)
     if not rows:
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
     where = judges_file(settings.library.judges)

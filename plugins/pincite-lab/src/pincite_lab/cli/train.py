@@ -49,9 +49,7 @@ def command() -> None:
 @click.option("--threads", default=0, help="Threads; 0: all cores. [0]")
 @click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too.")
 @options.quiet_option
-@click.option(
-    "--teacher", help="Trained model to imitate too: pincite-verifier, or a run's folder."
-)
+@click.option("--teacher", help="Trained model to imitate too: pincite-verifier or a run's folder.")
 def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.recipe_in(recipe)
@@ -104,16 +102,7 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
 @options.config_option
 @options.json_option
 @options.quiet_option
-def learn(
-    files: tuple[Path, ...],
-    guards: tuple[Path, ...],
-    base: str,
-    undo: bool,
-    threads: int,
-    config: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def learn(undo: bool, config: Path | None, as_json: bool, quiet: bool, **given: Any) -> None:
     """Train a verifier on feedback, compare it with the one in use, and keep the better one.
 
     FILES are rows from `pincite feedback export` or a server's /api/v1/feedback/export; by default,
@@ -129,16 +118,18 @@ def learn(
         return
     extras.require("train")
     with options.progress(quiet) as display, options.resumable():
-        result = _learn(files, guards, (base, threads), config, display)
+        result = _learn(display, config, **given)
     _print_result(result, as_json, quiet)
 
 
 def _learn(
+    display: options.Display,
+    config: Path | None,
+    *,
     files: Sequence[Path],
     guards: Sequence[Path],
-    how: tuple[str, int],
-    config: Path | None,
-    display: options.Display,
+    base: str,
+    threads: int,
 ) -> dict[str, Any]:
     from pincite import runtime
     from pincite.documents.jsonl import read_labelled
@@ -150,14 +141,14 @@ def _learn(
     settings = options.load_settings({"config": config})
     used = settings.models.verifier
     rows = _read_rows(files, settings.library.feedback_file)
-    mark = learning.digest(rows, how[0])
+    mark = learning.digest(rows, base)
     if _card(used).get(weights.LEARNED, {}).get("rows") == mark:
         return {"kept": False, "model": used, "why": "it has already learnt from these rows"}
-    given = learning.begin(rows, *how)
+    given = learning.begin(rows, base, threads)
     new = learning.learn(given, _with_loss(display))
     guard = [row for path in guards for row in read_labelled(path)] or learning.regression_rows()
     before = runtime.verifier(settings.models)
-    after = CrossEncoderVerifier(new, threads=how[1], judged=runtime.judgements_file())
+    after = CrossEncoderVerifier(new, threads=threads, judged=runtime.judgements_file())
     both, threshold = (before, after), settings.verify.threshold
     on_feedback = claims.compared(
         given.held_back, *both, threshold, lambda *n: display("held-back feedback", *n)
@@ -166,14 +157,8 @@ def _learn(
     before.close()
     after.close()
     why = claims.refused(on_feedback, on_guard)
-    result = {
-        "kept": not why,
-        "model": used,
-        "why": why,
-        "n_learnt": len(given.learnt),
-        "feedback": asdict(on_feedback),
-        "guard": asdict(on_guard),
-    }
+    result = {"kept": not why, "model": used, "why": why, "n_learnt": len(given.learnt)}
+    result |= {"feedback": asdict(on_feedback), "guard": asdict(on_guard)}
     if why:
         return result
     about = {"before": used if is_set else None, "rows": mark}

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from pincite import durable
 from pincite.corpus.protocol import idf
 from pincite.documents.jsonl import LABELS, LabelledClaim, read_labelled
+from pincite.durable import silent
 from pincite.errors import InputError, MissingModel
 from pincite.judgement import decide
 from pincite.models import weights
@@ -105,25 +105,17 @@ def read_rows(path: Path) -> list[CutRow]:
     Raises:
         InputError: There are no rows, or one is invalid; the message names file, line and error.
     """
-    rows = [cut(row) for row in read_labelled(path)]
-    if not rows:
-        raise InputError(
-            f"{path} has no rows; expected JSON lines with id, evidence, claim, label."
-        )
-    return rows
+    if rows := [cut(row) for row in read_labelled(path)]:
+        return rows
+    raise InputError(f"{path} has no rows; expected JSON lines with id, evidence, claim, label.")
 
 
-def predict(
-    path: Path, scorers: Sequence[Scorer], progress: Progress = durable.silent
-) -> Predictions:
+def predict(path: Path, scorers: Sequence[Scorer], progress: Progress = silent) -> Predictions:
     return predicted(path.name, read_rows(path), scorers, progress)
 
 
 def predicted(
-    name: str,
-    rows: Sequence[CutRow],
-    scorers: Sequence[Scorer],
-    progress: Progress = durable.silent,
+    name: str, rows: Sequence[CutRow], scorers: Sequence[Scorer], progress: Progress = silent
 ) -> Predictions:
     def tell(system: str, n_done: int) -> None:
         progress(system, n_done, len(rows))
@@ -182,18 +174,19 @@ def verifier_scores(
     n_pairs, started = 0, time.perf_counter()
     for batch in _batches(rows, tell):
         shown = [
-            passages(Document(row.row.row_id, "", row.row.evidence))[:n_first]
-            if n_first
-            else row.passages
+            (row.claim, _first_passages(row.row, n_first) if n_first else row.passages)
             for row in batch
         ]
-        claims = [row.claim for row in batch]
-        found = all_evidence(verifier, list(zip(claims, shown, strict=True)))
+        found = all_evidence(verifier, shown)
         best += map(decide.best, found)
         denying += map(decide.strongest_refutation, found)
-        n_pairs += sum(map(len, shown))
+        n_pairs += sum(map(len, found))
     values = np.array([-np.inf if one is None else one.score for one in best])
     return Scores(values, tuple(best), tuple(denying), n_pairs, time.perf_counter() - started)
+
+
+def _first_passages(row: LabelledClaim, n: int) -> Sequence[Passage]:
+    return passages(Document(row.row_id, "", row.evidence))[:n]
 
 
 def all_evidence(
@@ -247,14 +240,8 @@ def bm25(rows: Sequence[CutRow], tell: Tell) -> Scores:
 
     def score(query: Mapping[str, int], passage: Counter[str]) -> float:
         norm = K1 * (1 - B + B * passage.total() / mean) if mean else K1
-        return sum(
-            count
-            * idf(len(every), having[word])
-            * passage[word]
-            * (K1 + 1)
-            / (passage[word] + norm)
-            for word, count in query.items()
-        )
+        in_passage = {word: passage[word] * (K1 + 1) / (passage[word] + norm) for word in query}
+        return sum(n * idf(len(every), having[w]) * in_passage[w] for w, n in query.items())
 
     values = []
     for row, of_row in zip(rows, counts, strict=True):
@@ -304,21 +291,14 @@ def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
     """Return the measures of every system as JSON values; None where one is undefined."""
     labels = [row.label for row in predictions.rows]
     pairs = [languages_of(row) for row in predictions.rows]
-    return {
-        "file": predictions.file,
-        "n": len(labels),
-        "labels": {label: labels.count(label) for label in LABELS},
-        "threshold": threshold,
-        "systems": [
-            {"system": name, **_measured(labels, scores, threshold)}
-            | (
-                {"languages": by_languages(pairs, labels, scores, threshold)}
-                if any(map(all, pairs))
-                else {}
-            )
-            for name, scores in predictions.systems.items()
-        ],
-    }
+    systems = []
+    for name, scores in predictions.systems.items():
+        systems.append({"system": name, **_measured(labels, scores, threshold)})
+        if any(map(all, pairs)):
+            systems[-1]["languages"] = by_languages(pairs, labels, scores, threshold)
+    counts = {label: labels.count(label) for label in LABELS}
+    about = {"file": predictions.file, "n": len(labels), "labels": counts, "threshold": threshold}
+    return about | {"systems": systems}
 
 
 def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
@@ -381,9 +361,8 @@ def by_languages(
         kind = "English claim" if claim == "en" else "English passage"
         if "en" in (claim, passage) or claim == passage:
             kinds["same language" if claim == passage else kind].append(name)
-    return {
-        kind: _mean([measured[n] for n in names]) for kind, names in kinds.items() if names
-    } | measured
+    means = {kind: _mean([measured[n] for n in each]) for kind, each in kinds.items() if each}
+    return means | measured
 
 
 def _mean(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -444,19 +423,12 @@ def side_by_side(
 
     found = []
     for (first, a), (second, b) in combinations(says.items(), 2):
-        kappa = cohen_kappa_score(a, b) if len(truth) else math.nan
-        found.append(
-            {
-                "first": first,
-                "second": second,
-                "n": len(truth),
-                "agreement": round(float((a == b).mean()), 4) if len(truth) else None,
-                "kappa": None if math.isnan(kappa) else round(float(kappa), 4),
-                "both": precision(a & b),
-                "first_only": precision(a & ~b),
-                "second_only": precision(b & ~a),
-            }
-        )
+        kappa = float(cohen_kappa_score(a, b)) if len(truth) else math.nan
+        agreed = round(float((a == b).mean()), 4) if len(truth) else None
+        pair: dict[str, Any] = {"first": first, "second": second, "n": len(truth)}
+        pair |= {"agreement": agreed, "kappa": None if math.isnan(kappa) else round(kappa, 4)}
+        called = {"both": a & b, "first_only": a & ~b, "second_only": b & ~a}
+        found.append(pair | {name: precision(each) for name, each in called.items()})
     return found
 
 
@@ -521,12 +493,12 @@ def compared(
     ranked = [measures.aurocs(truth, finite(x.values), weights) if n else np.array([np.nan])
               for x in (old, new)]  # fmt: skip
     auroc_before, auroc_after = (None if np.isnan(x[0]) else round(float(x[0]), 4) for x in ranked)
+    counts = {"wrong_before": ~was, "wrong_after": ~now, "fixed": now & ~was, "broken": was & ~now}
+    named = {(False, True): "fixed", (True, False): "broken"}
+    changes = zip(rows, zip(was.tolist(), now.tolist(), strict=True), strict=True)
     return Comparison(
         n=n,
-        wrong_before=int((~was).sum()),
-        wrong_after=int((~now).sum()),
-        fixed=int((~was & now).sum()),
-        broken=int((was & ~now).sum()),
+        **{name: int(counted.sum()) for name, counted in counts.items()},
         n_documents=len(names),
         gain=round(float(better.sum()) / max(1, n), 4),
         interval=interval,
@@ -534,11 +506,7 @@ def compared(
         auroc_interval=measures.percentiles((ranked[1] - ranked[0])[1:]) or [0.0, 0.0],
         auroc_before=auroc_before,
         auroc_after=auroc_after,
-        examples=tuple(
-            ("fixed" if good else "broken", row.claim)
-            for row, bad, good in zip(rows, was, now, strict=True)
-            if bad != good
-        ),
+        examples=tuple((named[x], row.claim) for row, x in changes if x in named),
     )
 
 

@@ -22,7 +22,6 @@ N_RESAMPLES = 1000
 N_BOOTSTRAP = 2000  # resamples of the means over queries, which are cheap
 N_BINS = 15
 SEED = 20
-_Z = 1.959964  # 97.5 % point of the normal distribution
 # Our names → ir-measures' names, as in SIDE's table 4.
 RANKING = {"P@1": "P@1", **{f"SR@{k}": f"Success@{k}" for k in CUTOFFS}, "RR": "RR"}
 RANKING |= {"R-Prec": "Rprec"}
@@ -59,18 +58,16 @@ def interval(values: Doubles) -> list[float]:
 
 
 def wilson(n_hits: int, n: int) -> list[float] | None:
-    """95 % interval of a share (Wilson 1927): (p̂ + z²/2n ± z·√(p̂(1−p̂)/n + z²/4n²)) / (1 + z²/n).
+    """95 % interval of a share (Wilson 1927), computed by SciPy.
 
     >>> wilson(9, 10)
     [0.5958, 0.9821]
     """
+    from scipy.stats import binomtest
+
     if not n:
         return None
-    share, z2 = n_hits / n, _Z**2
-    middle = share + z2 / (2 * n)
-    half = _Z * (share * (1 - share) / n + z2 / (4 * n * n)) ** 0.5
-    ends: Sequence[float] = [(middle + sign * half) / (1 + z2 / n) for sign in (-1, 1)]
-    return [round(min(1.0, max(0.0, end)), 4) for end in ends]
+    return [_round(end) for end in binomtest(n_hits, n).proportion_ci(method="wilson")]
 
 
 # Rankings
@@ -85,9 +82,7 @@ def ranking_measures(qrels: Grades, run: Run) -> dict[str, Any]:
     import ir_measures as ir
 
     wanted = {ir.parse_measure(theirs): ours for ours, theirs in RANKING.items()}
-    judged = [
-        ir.Qrel(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()
-    ]
+    judged = [ir.Qrel(q, doc, grade) for q, docs in qrels.items() for doc, grade in docs.items()]
     found = [
         ir.ScoredDoc(query, doc, -float(place))
         for query in qrels
@@ -119,12 +114,13 @@ def binary_measures(
         return dict.fromkeys(names)
     from sklearn import metrics
 
-    found = (
-        metrics.roc_auc_score(supported, values),
-        metrics.average_precision_score(supported, values),
-        None if decided is None else metrics.balanced_accuracy_score(supported, decided),
-    )
-    return {name: None if x is None else _round(x) for name, x in zip(names, found, strict=True)}
+    found = {
+        "auroc": metrics.roc_auc_score(supported, values),
+        "average_precision": metrics.average_precision_score(supported, values),
+    }
+    if decided is not None:
+        found["balanced_accuracy"] = metrics.balanced_accuracy_score(supported, decided)
+    return {name: _round(found[name]) if name in found else None for name in names}
 
 
 def auroc_interval(supported: Flags, values: Doubles) -> list[float] | None:
@@ -215,12 +211,11 @@ def by_class(
     )
     point = _measures(labels, guesses, np.ones((1, len(wanted))))
     spread = _measures(labels, guesses, resamples(len(wanted)))
-    found: dict[str, dict[str, Any]] = {}
-    for place, name in enumerate([*classes, "weighted", "macro"]):
-        found[name] = {}
+    found: dict[str, dict[str, Any]] = {name: {} for name in (*classes, "weighted", "macro")}
+    for place, of_name in enumerate(found.values()):
         for measure in MEASURES:
-            found[name][measure] = _round(point[measure][0, place])
-            found[name][f"{measure}_interval"] = percentiles(spread[measure][:, place])
+            of_name[measure] = _round(point[measure][0, place])
+            of_name[f"{measure}_interval"] = percentiles(spread[measure][:, place])
     return {
         "n": len(wanted),
         "accuracy": _round(point["accuracy"][0, 0]),
@@ -257,17 +252,11 @@ def _measures(labels: Doubles, guesses: Doubles, weights: Doubles) -> dict[str, 
         "recall": _shares(hits, labelled),
         "f1": _shares(2 * hits, labelled + guessed),
     }
-    averaged = {
-        name: np.column_stack(
-            [
-                values,
-                (values * labelled / n_rows).sum(axis=1),
-                (values * occurs).sum(axis=1) / np.maximum(occurs.sum(axis=1), 1),
-            ]
-        )
-        for name, values in found.items()
-    }
-    return averaged | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
+    n_classes = np.maximum(occurs.sum(axis=1), 1)
+    for name, values in found.items():
+        means = (values * labelled / n_rows).sum(axis=1), (values * occurs).sum(axis=1) / n_classes
+        found[name] = np.column_stack([values, *means])
+    return found | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
 
 
 def _shares(part: Doubles, whole: Doubles) -> Doubles:

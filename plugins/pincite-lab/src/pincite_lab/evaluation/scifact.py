@@ -9,7 +9,7 @@ not compare with SciFact's leaderboard, where it has to be found.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
@@ -80,21 +80,22 @@ def _corpus(path: Path) -> dict[str, Document]:
     found = {}
     for place, record in _read_records(path):
         doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
-        if not doc_id or not _is_texts(sentences):
+        texts: list[Any] = sentences if isinstance(sentences, list) else [None]
+        if not doc_id or not all(isinstance(text, str) for text in texts):
             raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
         title = jsonl.field_of(record, "title") or ""
-        text = " ".join(sentence.strip() for sentence in sentences)
+        text = " ".join(text.strip() for text in texts)
         found[doc_id] = Document(doc_id, title, text, "jsonl", language="en")
     return found
 
 
 def _label(rationales: Any, place: str) -> str:
     """Return the label of an abstract's rationales, which agree in SciFact."""
-    known = rationales if isinstance(rationales, list) and rationales else [{}]
+    known = rationales if isinstance(rationales, list) else []
     found = {one.get("label") if isinstance(one, dict) else None for one in known}
     if found not in ({SUPPORT}, {CONTRADICT}):
         raise InputError(f"{place}: expected rationales of one label, SUPPORT or CONTRADICT.")
-    return SUPPORT if found == {SUPPORT} else CONTRADICT
+    return str(found.pop())
 
 
 def _find_file(folder: Path, name: str) -> Path:
@@ -111,7 +112,3 @@ def _read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if isinstance(record, Unchecked):
                 raise InputError(f"{path.parent / record.detail}.")
             yield str(path.parent / line.place), record
-
-
-def _is_texts(value: Any) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -67,19 +67,14 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
 def _languages(system: str, of_pairs: Mapping[str, Mapping[str, Any]]) -> list[str]:
     rows = [[f"{system}, claim-passage", "n", "AUROC", "accused"]]
     for name, one in of_pairs.items():
-        rows.append(
-            [f"  {name}", str(one["n"]), *(_number(one[key]) for key in ("auroc", "accused"))]
-        )
+        rows.append([f"  {name}", str(one["n"]), _number(one["auroc"]), _number(one["accused"])])
     return _grid(rows)
 
 
 def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
     """How far two verifiers agree, and how often each is right when it says "supported"."""
-    called = {
-        "both": "by both",
-        "first_only": "only by the first",
-        "second_only": "only by the second",
-    }
+    called = {"both": "by both", "first_only": "only by the first"}
+    called |= {"second_only": "only by the second"}
     rows = [["  called supported", "n", "right", "precision"]]
     for key, name in called.items():
         one = pair[key]
@@ -138,10 +133,8 @@ def wafer_table(result: Mapping[str, Any]) -> str:
         counted = ", ".join(f"{n} {label}" for label, n in failed["labels"].items())
         rows = [["", "n", "AUROC", "avg. prec.", "precision at recall 0.15"]]
         for name, one in failed["systems"].items():
-            precisions = (one["average_precision"], one["precision_at_recall"])
-            rows.append(
-                [name, str(one["n"]), _with_interval(one, "auroc"), *map(_number, precisions)]
-            )
+            precisions = _number(one["average_precision"]), _number(one["precision_at_recall"])
+            rows.append([name, str(one["n"]), _with_interval(one, "auroc"), *precisions])
         head = (
             f"failing citations against {failed['against']} ({counted}; "
             f"{failed['n_without_page']} without a stored page left out)"

@@ -11,12 +11,14 @@ words, or with all sentences of a marked set where answers are addresses.
 
 import hashlib
 import json
+import math
 import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ from pincite.wiki.templates import TABLE, edition, template_name
 from pincite_lab.evaluation import claims, measures
 from pincite_lab.evaluation.claims import FAILS, CutRow, Predictions, cut
 
-SEPARATOR = " [SEP] "
+SEPARATOR = "[SEP]"
 CITATION = "[CIT]"
 FAILED = "failed verification"  # the tag's English name
 FAILED_ANSWER = "{Failed verification}"  # WAFER's answer for a citation with that tag
@@ -147,14 +149,13 @@ def claim_of(record: WaferRecord) -> Claim:
     One, two or three parts separated by [SEP] are text, section and text, or title, section and
     text. Raises InputError for more parts, or more than one [CIT].
     """
-    parts = [part.strip() for part in record.input.split(SEPARATOR.strip())]
-    if len(parts) > 3 or record.input.count(CITATION) > 1:
-        message = (
-            f"record {record.id}: field 'input' has {len(parts)} parts and "
-            f"{record.input.count(CITATION)} {CITATION} marks. Expected at most 3 parts separated "
-            f"by {SEPARATOR.strip()} and one mark."
+    parts = [part.strip() for part in record.input.split(SEPARATOR)]
+    n_marks = record.input.count(CITATION)
+    if len(parts) > 3 or n_marks > 1:
+        raise InputError(
+            f"record {record.id}: field 'input' has {len(parts)} parts and {n_marks} {CITATION} "
+            f"marks. Expected at most 3 parts separated by {SEPARATOR} and one mark."
         )
-        raise InputError(message)
     title, section, text = ["", "", *parts][-3:]
     text, _, after = text.partition(CITATION)
     text = text.rstrip()
@@ -236,6 +237,7 @@ _LABELS = {"supported": "support", "partially_supported": "partial", "not_suppor
 
 Tell = Callable[[str, int, int], None]  # what, done, in all
 Pages = Callable[[Sequence[str]], Sequence[Document | None]]
+Runs = dict[str, list[list[Hit]]]  # hits for each claim, by system
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,25 +289,22 @@ def evaluate(
     runs = _retrieve(collection.claims, corpus, retrieval.depth, tell)
     hits = runs[retrieval.fusion]
     runs["verified"] = _rerank(collection.claims, hits, verifier, retrieval.judged, tell)
-    rows = list(enumerate(collection.records))
-    featured = [n for n, record in rows if record.featured]
-    parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
     result = levels(collection.records, corpus, runs)
-    if featured:
+    is_featured = [record.featured for record in collection.records]
+    if any(is_featured):
+        parts = {"featured": is_featured, "others": [not each for each in is_featured]}
         result["by_featured"] = {
             name: levels(
-                [collection.records[n] for n in numbers],
+                list(compress(collection.records, part)),
                 corpus,
-                {system: [run[n] for n in numbers] for system, run in runs.items()},
+                {system: list(compress(run, part)) for system, run in runs.items()},
             )
-            for name, numbers in parts.items()
+            for name, part in parts.items()
         }
     return result
 
 
-def levels(
-    records: Sequence[WaferRecord], corpus: Corpus, runs: dict[str, list[list[Hit]]]
-) -> dict[str, Any]:
+def levels(records: Sequence[WaferRecord], corpus: Corpus, runs: Runs) -> dict[str, Any]:
     pages = {str(n): dict.fromkeys(sorted(record.urls), 1) for n, record in enumerate(records)}
     marked = {
         str(n): dict.fromkeys(_evidence_of(record, corpus), 1)
@@ -333,16 +332,20 @@ def levels(
     }
 
 
-def in_context(
-    records: Sequence[WaferRecord], runs: Mapping[str, list[list[Hit]]]
-) -> dict[str, Any]:
+def in_context(records: Sequence[WaferRecord], runs: Runs) -> dict[str, Any]:
     """Return the share of claims with an answer in their first k passages, by system and k.
 
     `n` is the number of claims that have an answer; if it is 0, there are no systems.
     """
     wanted = {n: answers for n, record in enumerate(records) if (answers := _answers(record))}
-    shares = {system: _in_context(wanted, run) for system, run in runs.items() if wanted}
-    return {"n": len(wanted), **shares}
+    found: dict[str, Any] = {"n": len(wanted)}
+    for system, run in runs.items() if wanted else ():
+        ranks = [_rank_of_answer(answers, run[n]) for n, answers in wanted.items()]
+        found[system] = {
+            f"AiC@{k}": round(sum(rank <= k for rank in ranks) / len(ranks), 4)
+            for k in measures.CUTOFFS
+        }
+    return found
 
 
 def _answers(record: WaferRecord) -> list[list[str]]:
@@ -353,20 +356,12 @@ def _answers(record: WaferRecord) -> list[list[str]]:
     return [[answer] for answer in words if answer]
 
 
-def _in_context(wanted: dict[int, list[list[str]]], run: list[list[Hit]]) -> dict[str, float]:
-    places = []
-    for n, answers in wanted.items():
-        texts = (f" {_normal(hit.passage.text)} " for hit in run[n])
-        holding = (
-            rank
-            for rank, text in enumerate(texts, 1)
-            if any(all(f" {one} " in text for one in each) for each in answers)
-        )
-        places.append(next(holding, None))
-    return {
-        f"AiC@{k}": round(sum(p is not None and p <= k for p in places) / len(places), 4)
-        for k in measures.CUTOFFS
-    }
+def _rank_of_answer(answers: list[list[str]], hits: Sequence[Hit]) -> float:
+    for rank, hit in enumerate(hits, 1):
+        text = f" {_normal(hit.passage.text)} "
+        if any(all(f" {one} " in text for one in each) for each in answers):
+            return rank
+    return math.inf
 
 
 @cache
@@ -376,15 +371,13 @@ def _normal(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
-def _retrieve(
-    claims: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell
-) -> dict[str, list[list[Hit]]]:
+def _retrieve(claims: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell) -> Runs:
     ways: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
         "side": (corpus.lexical(), fusion.side_query),
         "sparse": (corpus.lexical(), fusion.lexical_query),
         "dense": (corpus.dense(), fusion.dense_query),
     }
-    runs: dict[str, list[list[Hit]]] = {}
+    runs: Runs = {}
     for name, (retriever, query_of) in ways.items():
         runs[name] = []
         for start in range(0, len(claims), QUERIES_AT_ONCE):
@@ -398,23 +391,18 @@ def _retrieve(
 
 
 def _rerank(
-    claims: Sequence[Claim],
-    fused: list[list[Hit]],
-    verifier: Verifier,
-    judged: int,
-    tell: Tell,
+    claims: Sequence[Claim], fused: list[list[Hit]], verifier: Verifier, judged: int, tell: Tell
 ) -> list[list[Hit]]:
     """Reorder the first `judged` hits like `verify`; the rest follow."""
     ranked = []
     for claim, hits in zip(claims, fused, strict=True):
-        read = hits[:judged]
+        read, rest = hits[:judged], [(-math.inf, hit) for hit in hits[judged:]]
         evidence = verifier.verify([(claim, hit.passage) for hit in read])
         scored = [
             (fusion.with_prior(found.score, share), hit)
             for found, share, hit in zip(evidence, fusion.shares(hits), read, strict=False)
         ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].rank))
-        rest = [(float("-inf"), hit) for hit in hits[judged:]]
         ranked.append(
             [Hit(hit.passage, score, rank) for rank, (score, hit) in enumerate(scored + rest, 1)]
         )
@@ -460,10 +448,7 @@ def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRec
 
 
 def measured(
-    records: Sequence[WaferRecord],
-    pages: Pages | None,
-    verifier: Verifier | None,
-    tell: Tell,
+    records: Sequence[WaferRecord], pages: Pages | None, verifier: Verifier | None, tell: Tell
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
 

@@ -120,9 +120,8 @@ def _layer(graph: _Graph, x: str, name: str, n_heads: int, *, first_only: bool) 
         graph.linear(given, f"{name}.attention.self.{which}")
         for which, given in (("query", asking), ("key", x), ("value", x))
     )
-    mixed = graph.op(
-        "MultiHeadAttention", query, key, value, num_heads=n_heads, domain=RUNTIME.domain
-    )
+    how = {"num_heads": n_heads, "domain": RUNTIME.domain}
+    mixed = graph.op("MultiHeadAttention", query, key, value, **how)
     attended = graph.op("Add", graph.linear(mixed, f"{name}.attention.output.dense"), asking)
     attended = graph.layer_norm(attended, f"{name}.attention.output.LayerNorm")
     inner = graph.gelu(graph.linear(attended, f"{name}.intermediate.dense"))
@@ -135,39 +134,27 @@ def _means(graph: _Graph, hidden: str) -> str:
     second = graph.op("Cast", "token_type_ids", to=TensorProto.FLOAT)
     second = graph.op("Unsqueeze", second, graph.ints(1))
     first = graph.op("Sub", graph.const("one", np.array(1, dtype=np.float32)), second)
-    means = [
-        graph.op(
-            "Div", graph.op("MatMul", part, hidden), graph.op("ReduceSum", part, graph.ints(2))
-        )
-        for part in (first, second)
-    ]
+    parts = first, second
+    sums = [(graph.op("MatMul", x, hidden), graph.op("ReduceSum", x, graph.ints(2))) for x in parts]
+    means = [graph.op("Div", *each) for each in sums]
     apart = graph.op("Abs", graph.op("Sub", *means))
     joined = graph.op("Concat", *means, apart, graph.op("Mul", *means), axis=-1)
-    scaled = graph.op(
-        "Mul", graph.op("Squeeze", joined, graph.ints(1)), graph.weight(f"{STANDARD}.weight")
-    )
+    joined = graph.op("Squeeze", joined, graph.ints(1))
+    scaled = graph.op("Mul", joined, graph.weight(f"{STANDARD}.weight"))
     return graph.op("Add", scaled, graph.weight(f"{STANDARD}.bias"))
 
 
 def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelProto:
     graph.nodes.append(helper.make_node("Identity", [last], [name], name=name))
-    if WORDS in graph.weights:
-        inputs = [
-            helper.make_tensor_value_info(field, TensorProto.INT64, ["batch", "tokens"])
-            for field in ("input_ids", "token_type_ids")
-        ]
-    else:
-        vectors = "batch", "tokens", len(graph.weights["embeddings.LayerNorm.weight"])
-        inputs = [helper.make_tensor_value_info("inputs_embeds", TensorProto.FLOAT, vectors)]
-        if any("token_type_ids" in node.input for node in graph.nodes):
-            types = helper.make_tensor_value_info(
-                "token_type_ids", TensorProto.INT64, ["batch", "tokens"]
-            )
-            inputs.append(types)
-    output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-    body = helper.make_graph(
-        graph.nodes, "bert", inputs, [output], list(graph.initializers.values())
-    )
+    value, read = helper.make_tensor_value_info, {x for node in graph.nodes for x in node.input}
+    fields = [field for field in ("input_ids", "token_type_ids") if field in read]
+    inputs = [value(field, TensorProto.INT64, ["batch", "tokens"]) for field in fields]
+    if WORDS not in graph.weights:
+        width = len(graph.weights["embeddings.LayerNorm.weight"])
+        inputs.insert(0, value("inputs_embeds", TensorProto.FLOAT, ["batch", "tokens", width]))
+    output = value(name, TensorProto.FLOAT, shape)
+    stored = list(graph.initializers.values())
+    body = helper.make_graph(graph.nodes, "bert", inputs, [output], stored)
     versions = [helper.make_opsetid("", OPSET), RUNTIME]
     model = helper.make_model(body, opset_imports=versions, ir_version=9)
     onnx.checker.check_model(model)
@@ -198,20 +185,14 @@ def state_dict(path: Path) -> dict[str, Floats]:
     """Return float32 arrays by Hugging Face name, linear weights as (out, in)."""
     model = onnx.load(path)
     stored = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
-    state = {
-        name.removesuffix("_quantized"): _dequantise(stored, name.removesuffix("_quantized"))
-        for name in stored
-        if name.endswith("_quantized") and not name.startswith("onnx::")
-    }
+    quantised = [name.removesuffix("_quantized") for name in stored if name.endswith("_quantized")]
+    state = {base: _dequantise(stored, base) for base in quantised if not base.startswith("onnx::")}
     state |= {
         name: value.astype(np.float32)
         for name, value in stored.items()
-        if re.search(r"\.(weight|bias)$", name)
+        if name.endswith((".weight", ".bias"))
     }
-    for name in TRANSPOSED:
-        if name in state:
-            state[name] = np.ascontiguousarray(state[name].T)
-    for name in [name for name in state if name.endswith(TURNED)]:  # `build`'s names of kernels
+    for name in [name for name in state if name in TRANSPOSED or name.endswith(TURNED)]:
         state[name.removesuffix(TURNED)] = np.ascontiguousarray(state.pop(name).T)
     for node in model.graph.node:
         if node.op_type in ("MatMulInteger", "MatMul"):
@@ -227,9 +208,7 @@ def _linear(stored: dict[str, npt.NDArray[np.generic]], node: onnx.NodeProto) ->
     for name in node.input:
         base = name.removesuffix("_quantized")
         if base.startswith("onnx::") and (base in stored or name in stored):
-            weight = (
-                stored[base].astype(np.float32) if base in stored else _dequantise(stored, base)
-            )
+            weight = np.float32(stored[base]) if base in stored else _dequantise(stored, base)
             if weight.ndim == 2:
                 return {f"{module}.weight": np.ascontiguousarray(weight.T)}
     return {}

@@ -8,6 +8,7 @@ changed claims against the right page.
 import json
 import random
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -71,12 +72,11 @@ def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[
     if saved.exists():
         return read_groups(saved)
     sets = {each.name: read_set(run.data, each, recipe.seed, warn) for each in recipe.sets}
+    evidences, found = defaultdict[str, list[str]](list), dict[str, list[str]]()
     searched = [row for each in recipe.sets if each.retrieve for row in sets[each.name]]
-    found: dict[str, list[str]] = {}
+    for row in searched:
+        evidences[row.claim].append(row.evidence)
     if searched and recipe.negatives:
-        evidences: dict[str, list[str]] = {}
-        for row in searched:
-            evidences.setdefault(row.claim, []).append(row.evidence)
         everything = [row.evidence for row in searched]
         with indexed(run.folder / "evidence", everything, encoder, tell) as corpus:
             of_claim = negatives(corpus, evidences, encoder is not None, tell)
@@ -258,9 +258,8 @@ def _label_of(swap: perturbations.Perturbation, row: LabelledClaim) -> str:
     named = swap.kind == "name" or (swap.kind == "rival" and not _DIGIT.search(before))
     if named or _POSSIBLE.search(row.claim):
         return GENERATED_LABEL
-    stated = set(_WORD.findall(row.evidence.casefold())).issuperset(
-        _WORD.findall(before.casefold())
-    )
+    words_before, of_page = (_WORD.findall(x.casefold()) for x in (before, row.evidence))
+    stated = set(words_before) <= set(of_page)
     return "refute" if swap.kind == "negation" or stated else GENERATED_LABEL
 
 

@@ -182,13 +182,9 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
         model = _trained(run, attempt.learnt, progress)
         base = Path(attempt.base)
         shipped = base if base.is_dir() else weights.locate(attempt.base)
-        about = weights.read_card(shipped)
-        export(
-            model,
-            attempt.exported,
-            source=f"pincite learn, from {attempt.base}",
-            licence=str(about.get("licence", "not stated")),
-        )
+        licence = str(weights.read_card(shipped).get("licence", "not stated"))
+        source = f"pincite learn, from {attempt.base}"
+        export(model, attempt.exported, source=source, licence=licence)
         if (shipped / calibration.FILE).exists():
             rescale(attempt.exported, shipped)
     return attempt.exported
@@ -202,10 +198,8 @@ def rescale(learnt: Path, base: Path) -> None:
     """
     shown, _ = shipped_passages()
     rows = generated_rows(shown, RESCALED, RECIPE.seed + 1)
-    pairs = [
-        (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
-        for r in rows
-    ]
+    whole = [Passage("", "", "", row.evidence, Span(0, len(row.evidence))) for row in rows]
+    pairs = [(Claim("", row.claim), page) for row, page in zip(rows, whole, strict=True)]
     old, new = (CrossEncoderVerifier(one).log_odds(pairs)[:, 0] for one in (base, learnt))
     slope = float(old.std() / new.std())
     shift = float(old.mean() - slope * new.mean())
@@ -238,7 +232,7 @@ def _trained(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress
     old = dict(base.named_parameters())
     for name, weight in model.named_parameters():
         weight.data.lerp_(old[name].data, 1 - SHARE)
-    network.write_model(model, tokenizer, run.folder / MODEL, network.own_card(len(rows)))
+    network.write_model(model, tokenizer, run.folder / MODEL, len(rows))
     return run.folder / MODEL
 
 

@@ -6,12 +6,13 @@ the three-class head starts from that direction, so the first step already ranks
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from pincite import durable
 from pincite.errors import ConfigError, MissingModel
@@ -72,10 +73,11 @@ def load_trained(base: str) -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
-def write_model(
-    model: Any, tokenizer: Any, folder: Path, card: dict[str, Any] | None = None
-) -> None:
-    """Write a Hugging Face folder (config, safetensors, tokenizer.json), with a card if given."""
+def write_model(model: Any, tokenizer: Any, folder: Path, n_own: int = 0) -> None:
+    """Write a Hugging Face folder (config, safetensors, tokenizer.json).
+
+    If rows of the user's trained the model, a card discloses their number.
+    """
     from transformers import PreTrainedTokenizerFast
 
     tokenizer.no_truncation()
@@ -88,18 +90,13 @@ def write_model(
             # Without token types a BERT would read two texts as one.
             model_input_names=["input_ids", "attention_mask", *types_field(model)],
         ).save_pretrained(part)
-        if card:
-            write_card(part, card)
+        if n_own:
+            write_card(part, {"kind": "verifier", OWN_ROWS: n_own})
 
 
 def write_card(folder: Path, card: dict[str, Any]) -> None:
     text = json.dumps(card, indent=1, ensure_ascii=False) + "\n"
     (folder / "pincite.json").write_text(text, "utf-8")
-
-
-def own_card(n_rows: int) -> dict[str, Any] | None:
-    """Return the card of a verifier trained on the user's rows; it discloses their number."""
-    return {"kind": "verifier", OWN_ROWS: n_rows} if n_rows else None
 
 
 def own_rows(folder: Path) -> int:
@@ -152,45 +149,29 @@ def tokenizer_of(base: str) -> Any:
     return AutoTokenizer.from_pretrained(base).backend_tokenizer
 
 
-def _recover_weights(folder: Path) -> tuple[dict[str, Tensor], Any]:
-    """Return the weights of an int8 ONNX file and the matching BertConfig.
-
-    A cross-encoder's names begin with "bert.", those of a bare body do not.
-    """
-    from transformers import BertConfig
+def _from_onnx(folder: Path) -> tuple[Any, Any]:
+    """Load a network whose only copy is an int8 ONNX file; a head of one logit becomes three."""
+    from transformers import BertConfig, BertForSequenceClassification
 
     state = {
-        name: torch.from_numpy(v) for name, v in bert_onnx.state_dict(folder / "model.onnx").items()
+        name if name.startswith(("bert.", "classifier.")) else f"bert.{name}": torch.from_numpy(v)
+        for name, v in bert_onnx.state_dict(folder / "model.onnx").items()
     }
-    words = "embeddings.word_embeddings.weight"
-    body = "" if words in state else "bert."
-    layers = 1 + max(int(n.removeprefix(body).split(".")[2]) for n in state if ".layer." in n)
-    vocabulary, width = state[body + words].shape
-    places, _ = state[f"{body}embeddings.position_embeddings.weight"].shape
-    config = BertConfig(
-        vocab_size=vocabulary,
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=bert_onnx.HEADS,
-        intermediate_size=state[f"{body}encoder.layer.0.intermediate.dense.weight"].shape[0],
-        max_position_embeddings=places,
-        num_labels=state["classifier.bias"].shape[0] if "classifier.bias" in state else 0,
-        attention_probs_dropout_prob=0.0,  # with dropout, attention is slow on a CPU
-    )
-    return state, config
-
-
-def _from_onnx(folder: Path) -> tuple[Any, Any]:
-    from transformers import BertForSequenceClassification
-
-    state, config = _recover_weights(folder)
-    config.num_labels = len(CLASSES)
-    whole = ("bert.", "classifier.")
-    state = {n if n.startswith(whole) else f"bert.{n}": value for n, value in state.items()}
     direction, bias = state["classifier.weight"], state["classifier.bias"]
     if len(bias) != len(CLASSES):
         state["classifier.weight"] = torch.cat([share * direction for share in _START])
         state["classifier.bias"] = torch.cat([share * bias for share in _START])
+    vocabulary, width = state["bert.embeddings.word_embeddings.weight"].shape
+    config = BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=width,
+        num_hidden_layers=1 + max(int(n.split(".")[3]) for n in state if ".layer." in n),
+        num_attention_heads=bert_onnx.HEADS,
+        intermediate_size=len(state["bert.encoder.layer.0.intermediate.dense.weight"]),
+        max_position_embeddings=len(state["bert.embeddings.position_embeddings.weight"]),
+        num_labels=len(CLASSES),
+        attention_probs_dropout_prob=0.0,  # with dropout, attention is slow on a CPU
+    )
     model = BertForSequenceClassification(config)
     model.load_state_dict(state)
     return model, tokenizer_of(str(folder))
@@ -277,42 +258,27 @@ class Pairs:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """Return logits (n_pairs, 3), float32, in order; pairs are batched by length."""
         encodings = self._tokenizer.encode_batch(list(pairs))
+        order = sorted(range(len(encodings)), key=lambda i: len(encodings[i].ids))
+        parts, start = [], 0
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bfloat16):
-            found = _in_chunks(
-                encodings,
-                self._device,
-                lambda some: self._model(**_inputs_of(self._model, some)).logits,
-            )
-        return found.float()
+            while start < len(order):
+                end = start + 1
+                while end < len(order) and self._fits(end + 1 - start, encodings[order[end]]):
+                    end += 1
+                inputs = self._inputs([encodings[i] for i in order[start:end]])
+                parts.append(self._model(**inputs).logits)
+                start = end
+        return torch.cat(parts)[torch.tensor(order).argsort().to(self._device)].float()
 
+    def _fits(self, n_rows: int, longest: Any) -> bool:
+        return n_rows * len(longest.ids) <= CHUNK_TOKENS[self._device.type == "cuda"]
 
-def _in_chunks(
-    encodings: list[Any], device: torch.device, run: Callable[[list[Any]], Tensor]
-) -> Tensor:
-    """Apply `run` to chunks of similar length on `device`; results are in order."""
-    chunk_tokens = CHUNK_TOKENS[device.type == "cuda"]
-    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i].ids))
-    parts, start = [], 0
-    while start < len(order):
-        end = start + 1
-        while end < len(order):
-            if (end + 1 - start) * len(encodings[order[end]].ids) > chunk_tokens:
-                break
-            end += 1
-        parts.append(run([encodings[i] for i in order[start:end]]))
-        start = end
-    return torch.cat(parts)[torch.tensor(order).argsort().to(device)]
+    def _inputs(self, encodings: list[Any]) -> dict[str, Tensor]:
+        fields = {"input_ids": "ids", "attention_mask": "attention_mask"}
+        fields |= dict.fromkeys(types_field(self._model), "type_ids")
 
+        def padded(field: str) -> Tensor:
+            rows = [torch.tensor(getattr(encoding, field)) for encoding in encodings]
+            return pad_sequence(rows, batch_first=True).to(self._device)
 
-def _inputs_of(model: Any, encodings: list[Any]) -> dict[str, Tensor]:
-    longest = max(len(e.ids) for e in encodings)
-    device = next(model.parameters()).device
-
-    def padded(field: str) -> Tensor:
-        rows = [getattr(e, field) + [0] * (longest - len(e.ids)) for e in encodings]
-        return torch.tensor(rows, device=device)
-
-    inputs = {"input_ids": padded("ids"), "attention_mask": padded("attention_mask")}
-    if types_field(model):
-        inputs["token_type_ids"] = padded("type_ids")
-    return inputs
+        return {name: padded(field) for name, field in fields.items()}

@@ -2,9 +2,8 @@
 
 SIDE (Petroni et al. 2023, Methods, "Training") maximises the likelihood of one positive passage
 among negatives, where the positive among the cited page's passages is latent. Here the score is the
-log-odds of support under a three-way head, and the labels have a separate loss.
-
-Shapes: G groups, L latent passages (padded), N negatives (padded), 3 classes in order CLASSES.
+log-odds of support under a three-way head, and the labels have a separate loss. The passage with
+the highest score decides (hard EM).
 """
 
 from collections.abc import Sequence
@@ -12,15 +11,14 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.nn.functional import log_softmax, one_hot
+from torch.nn.functional import log_softmax
 
 from pincite.text import paraphrase
 from pincite_lab.training.groups import GENERATED_LABEL, Group
 from pincite_lab.training.network import Pairs
-from pincite_lab.training.recipe import Recipe, Strategy
+from pincite_lab.training.recipe import Recipe
 
 SUPPORTED, REFUTED, NEUTRAL = range(3)
-NEVER = float("-inf")
 AS_BEFORE = "as_before"  # no label: the teacher's answer is the only target
 
 
@@ -31,10 +29,8 @@ class _Batch:
     pairs: list[tuple[str, str]] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
-    # Per ranked group: rows of positives with their responsibilities, and rows of negatives.
-    positives: list[list[tuple[int, float]]] = field(default_factory=list)
-    negatives: list[list[int]] = field(default_factory=list)
-    ranked_weights: list[float] = field(default_factory=list)
+    # Per ranked group: the row of the positive, the rows of negatives, and the group's weight.
+    rankings: list[tuple[int, list[int], float]] = field(default_factory=list)
 
     def add(self, claim: str, passage: str, label: str, weight: float) -> int:
         """Add a pair; returns its row number."""
@@ -50,9 +46,9 @@ class Objective:
     def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
 
-    def loss(self, groups: Sequence[Group], step: int) -> Tensor:
+    def loss(self, groups: Sequence[Group]) -> Tensor:
         """Return the mean over groups, a scalar; randomness comes from torch."""
-        batch = self._batch(groups, self._e_step(groups, step))
+        batch = self._batch(groups)
         logits = self._student.logits(batch.pairs)
         per_pair = label_loss(logits, batch.labels, self._recipe)
         if self._teacher:
@@ -67,64 +63,38 @@ class Objective:
             shares = shares.to(logits.device)
             per_pair = (1 - shares) * per_pair + shares * taught
         total = (torch.tensor(batch.weights, device=logits.device) * per_pair).sum()
-        if batch.positives:
-            total = total + self._recipe.ranking_weight * _ranking(batch, logits)
+        scores = log_odds(logits)
+        for positive, negatives, weight in batch.rankings:
+            ranked = weight * ranking_loss(scores[positive], scores[negatives])
+            total = total + self._recipe.ranking_weight * ranked
         return total / len(groups)
 
-    def _e_step(self, groups: Sequence[Group], step: int) -> list[list[float]]:
-        recipe = self._recipe
-        latent = [g for g in groups if len(g.passages) > 1]
+    def deciding(self, groups: Sequence[Group]) -> list[str]:
+        """Return each group's passage with the highest log-odds of its label (the E step)."""
+        latent = [group for group in groups if len(group.passages) > 1]
         if not latent:
-            return [[1.0] for _ in groups]
-        pairs = [(g.claim, passage) for g in latent for passage in g.passages]
-        logits = self._student.judged(pairs)
-        width = max(len(g.passages) for g in latent)
-        scores, positive = torch.zeros(len(latent), width), torch.zeros(len(latent), width) > 0
-        start = 0
-        for i, group in enumerate(latent):
-            n = len(group.passages)
+            return [group.passages[0] for group in groups]
+        pairs = [(group.claim, passage) for group in latent for passage in group.passages]
+        of_group = iter(self._student.judged(pairs).split([len(g.passages) for g in latent]))
+        found = []
+        for group in groups:
             which = REFUTED if group.label == "refute" else SUPPORTED
-            scores[i, :n] = log_odds(logits[start : start + n], which).cpu()
-            positive[i, :n] = True
-            start += n
-        temperature = temperature_at(step, recipe.temperature, recipe.temperature_steps)
-        found = responsibilities(scores, positive, recipe.strategy, temperature)
-        rows = iter(found.tolist())
-        return [next(rows)[: len(g.passages)] if len(g.passages) > 1 else [1.0] for g in groups]
+            is_latent = len(group.passages) > 1
+            best = int(log_odds(next(of_group), which).argmax()) if is_latent else 0
+            found.append(group.passages[best])
+        return found
 
-    def _batch(self, groups: Sequence[Group], shares: list[list[float]]) -> _Batch:
+    def _batch(self, groups: Sequence[Group]) -> _Batch:
         batch = _Batch()
-        for group, share in zip(groups, shares, strict=True):
-            positives = [
-                (batch.add(group.claim, passage, group.label, group.weight * part), part)
-                for passage, part in zip(group.passages, share, strict=True)
-                if part > 0
-            ]
-            best = group.passages[share.index(max(share))]
-            generated = [(group.claim, passage, GENERATED_LABEL) for passage in group.negatives]
-            generated += [(claim, best, label) for claim, label in group.rivals]
+        for group, passage in zip(groups, self.deciding(groups), strict=True):
+            positive = batch.add(group.claim, passage, group.label, group.weight)
+            generated = [(group.claim, other, GENERATED_LABEL) for other in group.negatives]
+            generated += [(claim, passage, label) for claim, label in group.rivals]
             weight = group.weight * self._recipe.made_weight
             negatives = [batch.add(*pair, weight / len(generated)) for pair in generated]
             if negatives and group.label in ("support", "partial"):
-                batch.positives.append(positives)
-                batch.negatives.append(negatives)
-                batch.ranked_weights.append(group.weight)
+                batch.rankings.append((positive, negatives, group.weight))
         return batch
-
-
-def _ranking(batch: _Batch, logits: Tensor) -> Tensor:
-    scores, device = log_odds(logits), logits.device
-
-    def padded(rows: list[list[float]], kind: torch.dtype) -> Tensor:
-        width = max(map(len, rows))
-        return torch.tensor([[*r, *[0] * (width - len(r))] for r in rows], dtype=kind).to(device)
-
-    positives = padded([[row for row, _ in each] for each in batch.positives], torch.int64)
-    shares = padded([[share for _, share in each] for each in batch.positives], torch.float32)
-    negatives = padded([[*each] for each in batch.negatives], torch.int64)
-    is_negative = padded([[1.0] * len(each) for each in batch.negatives], torch.bool)
-    loss = ranking_loss(scores[positives], shares, scores[negatives], is_negative)
-    return (loss * torch.tensor(batch.ranked_weights, device=device)).sum()
 
 
 def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
@@ -133,49 +103,12 @@ def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
     return logits[..., which] - torch.logsumexp(logits[..., others], dim=-1)
 
 
-def responsibilities(
-    scores: Tensor, positive: Tensor, strategy: Strategy, temperature: float = 1.0
-) -> Tensor:
-    """Return each latent passage's share of its group's loss: (G, L), rows sum to one.
+def ranking_loss(positive: Tensor, negatives: Tensor) -> Tensor:
+    """Listwise loss of a positive's score, a scalar, among those of its negatives, (N,).
 
-    Args:
-        scores: (G, L); detached, since this is the E step.
-        positive: (G, L) bool, False for padding. Each row has at least one True.
-        strategy: `hard_em`: all on the best; `soft_em`: softmax of scores × temperature.
-        temperature: Of soft EM; it rises during training (`temperature_at`).
+    The other passages of the positive's page are neither target nor negative.
     """
-    soft = strategy == "soft_em"
-    scores = scores.detach() * (temperature if soft else 1.0)
-    scores = scores.masked_fill(~positive, NEVER)
-    if soft:
-        return torch.softmax(scores, dim=-1)
-    return one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
-
-
-def temperature_at(step: int, span: tuple[float, float], n_steps: int) -> float:
-    """Soft EM's temperature: linear from span[0] to span[1] at `n_steps`, then constant."""
-    share = min(1.0, step / n_steps) if n_steps else 1.0
-    return span[0] + (span[1] - span[0]) * share
-
-
-def ranking_loss(
-    positives: Tensor, weights: Tensor, negatives: Tensor, is_negative: Tensor
-) -> Tensor:
-    """Listwise loss: −Σ wᵢ log softmax(sᵢ | sᵢ and the negatives), (G,).
-
-    Every positive competes with the negatives alone. The other positives of its document are
-    neither target nor negative: they are set to −inf, not to 0 as in the released SIDE code, where
-    a masked passage kept e⁰ in the denominator and, since scores are negative, most of the mass.
-
-    Args:
-        positives: (G, L) scores.
-        weights: (G, L), zero for padding.
-        negatives: (G, N) scores.
-        is_negative: (G, N) bool, False for padding.
-    """
-    rest = torch.logsumexp(negatives.masked_fill(~is_negative, NEVER), dim=-1, keepdim=True)
-    loss = torch.logaddexp(positives, rest.expand_as(positives)) - positives
-    return torch.where(weights > 0, weights * loss, torch.zeros_like(loss)).sum(dim=-1)
+    return torch.logaddexp(positive, torch.logsumexp(negatives, dim=-1)) - positive
 
 
 def label_loss(logits: Tensor, labels: list[str], recipe: Recipe) -> Tensor:

@@ -38,14 +38,10 @@ class Perturbation:
 def perturb(
     kind: str, claim: str, names: Sequence[str], chance: random.Random, evidence: str = ""
 ) -> Perturbation | None:
-    """Apply one change of `kind`; None if the claim has no place for it.
+    """Apply a change of one of KINDS or HARD_KINDS; None if the claim has no place for it.
 
-    Args:
-        kind: one of KINDS or HARD_KINDS.
-        claim: the claim to change.
-        names: names from other claims, as replacements.
-        chance: chooses the place and the replacement.
-        evidence: the claim's evidence, from which a "rival" is taken.
+    `names` of other claims replace a name; `chance` chooses the place and the replacement. A
+    "rival" is taken from the claim's evidence.
     """
     if kind == "name":
         return _other_name(claim, names, chance)
@@ -134,14 +130,10 @@ _VALUES = ("number", "percent", "year")
 _RUN = re.compile(r"[^\W\d_a-z][\w’.-]*\w(?: [^\W\d_a-z][\w’.-]*\w)*")
 _IN_A_NAME = re.compile(r"\w-\Z|[^\W\d_]\Z")
 _LOWER_WORD = re.compile(r"(?<![\w-])[a-z]+(?![\w-])")
-_ARTICLE = re.compile(r"\b(an?) \Z", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(an?) \Z", re.I)
 # Words between two things whose order does not matter, or that form one name.
-_SYMMETRIC = re.compile(
-    r"[^\w]*(?:(?:and|or|with|of|in|the|met|married|versus|vs)[^\w]+)*", re.IGNORECASE
-)
-_JOINING = re.compile(
-    r"\b(?:between|both|either|together|marri\w+|met|same|among)\b", re.IGNORECASE
-)
+_SYMMETRIC = re.compile(r"[^\w]*(?:(?:and|or|with|of|in|the|met|married|versus|vs)[^\w]+)*", re.I)
+_JOINING = re.compile(r"\b(?:between|both|either|together|marri\w+|met|same|among)\b", re.I)
 
 
 def _contrary(claim: str, chance: random.Random) -> Perturbation | None:

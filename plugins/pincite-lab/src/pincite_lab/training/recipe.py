@@ -20,12 +20,11 @@ from pincite.errors import ConfigError
 SHIPPED = Path(__file__).parent / "verifier.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 GROUPS = "groups.jsonl"  # in a run's folder
-STATE = "state.safetensors"
+STATE = "state.pt"
 RECORD = "run.json"
 MODEL = "model"
 
 STRICT = ConfigDict(extra="forbid", strict=True)
-Strategy = Literal["hard_em", "soft_em"]
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -51,9 +50,6 @@ class Recipe:
 
     sets: tuple[SetRecipe, ...]
     seed: Count = 13
-    strategy: Strategy = "hard_em"
-    temperature: tuple[Number, Number] = (0.1, 1.0)  # soft EM: at the first step, and after warm-up
-    temperature_steps: Count = 1000
     max_tokens: Size = 320
     max_passages: Size = 4  # of one evidence: those that share most words with the claim
     window_words: Count = 0  # of a passage; 0: split like `verify`, in two widths
@@ -164,9 +160,7 @@ def record(run: Run) -> None:
         raise ConfigError(f"{path} cannot be read ({error}). Choose another --run.") from error
     differing = [key for key in {**old, **inputs} if old.get(key) != inputs.get(key)]
     if differing:
-        shown = "; ".join(
-            f"{key} was {old.get(key)!r}, is {inputs.get(key)!r}" for key in differing
-        )
+        shown = "; ".join(f"{k} was {old.get(k)!r}, is {inputs.get(k)!r}" for k in differing)
         raise ConfigError(
             f"{run.folder} holds another run: {shown}. To resume it, start it as before; for a new "
             "run choose another folder with --run."

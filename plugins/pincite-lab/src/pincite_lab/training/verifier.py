@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from pincite import durable
 from pincite.errors import InputError
@@ -46,16 +45,16 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
     model, tokenizer = network.load(run.base)
     teacher = None
     if run.teacher:
-        known, its_tokenizer = network.load_trained(str(run.teacher))
-        precision = run.recipe.precision
-        teacher = network.Pairs(known.to(device), its_tokenizer, run.recipe.max_tokens, precision)
+        known, its_tokenizer = network.load_trained(run.teacher)
+        how = run.recipe.max_tokens, run.recipe.precision
+        teacher = network.Pairs(known.to(device), its_tokenizer, *how)
     encoder = None
     if run.dense and not (run.folder / GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
     groups = grouped.prepared(run, encoder, tell, warn)
     train(groups, run.recipe, model.to(device), tokenizer, run.folder, teacher, progress)
     n_own = network.own_rows(Path(run.base))
-    network.write_model(model, tokenizer, run.folder / MODEL, network.own_card(n_own))
+    network.write_model(model, tokenizer, run.folder / MODEL, n_own)
     return run.folder / MODEL
 
 
@@ -65,9 +64,8 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     model: Any,
     tokenizer: Any,
     folder: Path,
-    teacher: network.Pairs | None = None,
-    progress: Progress | None = None,
-    save_every: float = SAVE_EVERY,
+    teacher: network.Pairs | None,
+    progress: Progress,
 ) -> None:
     """Train `model` as a verifier, in place; see `descend` for errors."""
     network.freeze(model, recipe.frozen_layers, recipe.frozen_embeddings)
@@ -75,15 +73,13 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     pairs = network.Pairs(model, tokenizer, recipe.max_tokens, recipe.precision)
     batches = plan(groups, pairs, recipe)[: recipe.steps or None]
     work = Work(groups, batches, Objective(recipe, pairs, teacher), model)
-    descend(work, recipe, folder, progress, save_every)
+    descend(work, recipe, folder, progress)
 
 
 def plan(groups: Sequence[Group], pairs: network.Pairs, recipe: Recipe) -> list[list[int]]:
     """Plan batches of group indices: shuffled, with similar lengths together to save padding."""
     lengths = pairs.lengths([(g.claim, max(g.passages, key=len)) for g in groups])
-    costs = [
-        n * (1 + len(g.negatives) + len(g.rivals)) for n, g in zip(lengths, groups, strict=True)
-    ]
+    costs = [n * (1 + len(g.negatives + g.rivals)) for n, g in zip(lengths, groups, strict=True)]
     chance = random.Random(recipe.seed)  # noqa: S311 - an order, not a secret
     order = list(range(len(groups)))
     chance.shuffle(order)
@@ -116,7 +112,7 @@ def descend(
     work: Work,
     recipe: Recipe,
     folder: Path,
-    progress: Progress | None = None,
+    progress: Progress,
     save_every: float = SAVE_EVERY,
 ) -> None:
     """Train the model, resuming from the state in `folder` and saving it there.
@@ -137,7 +133,7 @@ def descend(
             torch.manual_seed(recipe.seed * 1_000_003 + step)
             for part in optimizer.param_groups:
                 part["lr"] = recipe.learning_rate * rate_at(step, len(batches), recipe.warmup)
-            loss = work.objective.loss([groups[i] for i in batches[step]], step)
+            loss = work.objective.loss([groups[i] for i in batches[step]])
             if not torch.isfinite(loss):
                 raise InputError(
                     f"The loss is {loss.item()} at step {step}. Lower learning_rate in the recipe "
@@ -151,8 +147,7 @@ def descend(
             optimizer.zero_grad(set_to_none=True)
             late = 0.98 * late + 0.02 * loss.item()
             mean = late / (1 - 0.98 ** (done - first))  # bias correction, as in Adam
-            if progress:
-                progress(done, len(batches), mean)
+            progress(done, len(batches), mean)
             if time.monotonic() - saved > save_every:
                 save(folder, done, mean, parameters, optimizer)
                 saved = time.monotonic()
@@ -172,12 +167,9 @@ def rate_at(step: int, n_steps: int, warmup: float) -> float:
 
 def save(folder: Path, done: int, loss: float, parameters: dict[str, Any], optimizer: Any) -> None:
     """Write the weights, AdamW's moments, the number of steps done and a log line."""
-    tensors = {f"weight {name}": p.detach() for name, p in parameters.items()}
-    for name, parameter in parameters.items():
-        for key, value in optimizer.state.get(parameter, {}).items():
-            tensors[f"{key} {name}"] = value
+    weights = {name: parameter.detach() for name, parameter in parameters.items()}
     with durable.replacing(folder / STATE) as part:
-        save_file({k: t.contiguous().cpu() for k, t in tensors.items()}, part, {"step": str(done)})
+        torch.save({"step": done, "weights": weights, "optimizer": optimizer.state_dict()}, part)
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(json.dumps({"step": done, "loss": round(loss, 4)}) + "\n")
 
@@ -191,25 +183,20 @@ def restore(path: Path, parameters: dict[str, Any], optimizer: Any) -> int:
     if not path.exists():
         return 0
     try:
-        with safe_open(path, "pt") as state:
-            done = int((state.metadata() or {})["step"])
-            tensors = {key: state.get_tensor(key) for key in state.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        state = torch.load(path, "cpu", weights_only=True)
+        done, weights = int(state["step"]), state["weights"]
+    except (OSError, RuntimeError, UnpicklingError, KeyError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read as the state of a run ({error}). Delete it to start over."
         ) from error
-    expected = {f"weight {name}": tuple(p.shape) for name, p in parameters.items()}
-    found = {k: tuple(t.shape) for k, t in tensors.items() if k.startswith("weight ")}
+    expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
+    found = {name: tuple(weight.shape) for name, weight in weights.items()}
     if differing := [key for key in {**found, **expected} if found.get(key) != expected.get(key)]:
         raise InputError(
             f"{path} does not fit this network, first at {differing[0]!r}: it has another base, "
             "or other layers were frozen. Train in another folder."
         )
-    for key, value in tensors.items():
-        kind, name = key.split(" ", 1)
-        if kind == "weight":
-            parameters[name].data.copy_(value)
-        else:
-            on = "cpu" if kind == "step" else parameters[name].device
-            optimizer.state.setdefault(parameters[name], {})[kind] = value.to(on)
+    for name, weight in weights.items():
+        parameters[name].data.copy_(weight)
+    optimizer.load_state_dict(state["optimizer"])
     return done

@@ -87,8 +87,8 @@ def test_the_written_folder_is_hugging_faces(tiny_bert: Path, tmp_path: Path) ->
     model = AutoModelForSequenceClassification.from_pretrained(trained).eval()
     assert model.config.id2label == {0: "supported", 1: "refuted", 2: "neutral"}
     tokenizer = AutoTokenizer.from_pretrained(trained)
-    given = tokenizer(*zip(*PAIRS, strict=True), padding=True, truncation=True, max_length=64,
-                      return_tensors="pt")  # fmt: skip
+    how = {"padding": True, "truncation": True, "max_length": 64, "return_tensors": "pt"}
+    given = tokenizer(*zip(*PAIRS, strict=True), **how)
     with torch.no_grad():
         logits = model(**given).logits.numpy()
     np.testing.assert_allclose(logits, expected(trained), atol=1e-4)

@@ -67,10 +67,8 @@ def opened(n: int, seed: int = 0) -> list[dict[str, Any]]:
         said, label = (("opened", "support"), ("closed", "not_support"))[number % 7 % 2]
         year = 1810 + 3 * number + seed
         claim = f"The {thing} of {town} in {year}."
-        evidence = f"The old {thing} of {town} was {said} in {year}."
-        rows.append(
-            {"id": f"r{seed}-{number}", "claim": claim, "evidence": evidence, "label": label}
-        )
+        row = {"id": f"r{seed}-{number}", "claim": claim, "label": label}
+        rows.append(row | {"evidence": f"The old {thing} of {town} was {said} in {year}."})
     return rows
 
 
@@ -137,10 +135,8 @@ def test_the_better_one_is_taken_and_given_back(home: Path, learn: Learn) -> Non
     assert told["kept"], told
     feedback = told["feedback"]
     assert feedback["wrong_after"] <= feedback["wrong_before"] / 2
-    assert (
-        feedback["wrong_before"] - feedback["fixed"] + feedback["broken"]
-        == (feedback["wrong_after"])
-    )
+    changed = feedback["fixed"] - feedback["broken"]
+    assert feedback["wrong_before"] - changed == feedback["wrong_after"]
     assert told["n_learnt"] + feedback["n"] == 120
     assert feedback["shown"]
     assert 0 < feedback["interval"][0] <= feedback["gain"] <= feedback["interval"][1]
@@ -160,9 +156,8 @@ def test_the_better_one_is_taken_and_given_back(home: Path, learn: Learn) -> Non
 def test_one_that_forgets_is_refused(home: Path, learn: Learn) -> None:
     """The guard's rows say the contrary of the feedback: what learns the one unlearns the other."""
     other = {"support": "not_support", "not_support": "support"}
-    write_jsonl(
-        home / "guard.jsonl", *[{**r, "label": other[r["label"]]} for r in opened(40, seed=3)]
-    )
+    rows = [{**row, "label": other[row["label"]]} for row in opened(40, seed=3)]
+    write_jsonl(home / "guard.jsonl", *rows)
     before = in_use(home)
     told = learn("rows.jsonl", "--guard", "guard.jsonl")
     assert not told["kept"]
@@ -187,9 +182,8 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     given = ["learn", "rows.jsonl", "--guard", "guard.jsonl", "--base", str(home / "base")]
     code = KILLED.replace("{small}", repr(SMALL)).replace("{visits}", str(VISITS))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *given, "--threads", "1"], env=environment, check=False
-    )
+    command = [sys.executable, "-c", code, *given, "--threads", "1"]
+    ended = subprocess.run(command, env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
     (run,) = learning.home().glob("run-*")
     assert (run / STATE).exists()
@@ -222,10 +216,8 @@ def test_remembered_rows_are_read_as_before(home: Path) -> None:
     rows = learning.regression_rows()
     labels = {row.label for row in rows}
     assert labels == {"support", "not_support", "nei"}
-    assert all(
-        row.claim in " ".join(row.evidence.split()) for row in rows if row.label == "support"
-    )
-    assert all(row.claim not in row.evidence for row in rows if row.label != "support")
+    for row in rows:
+        assert (row.claim in " ".join(row.evidence.split())) == (row.label == "support")
     held = {row.evidence for row in rows}
     kept = learning.remembered([], 60, 1)
     assert not held & {group.passages[0] for group in kept}
@@ -241,10 +233,8 @@ def test_a_surer_network_is_put_on_the_scale_of_its_base(home: Path, learn: Lear
     learning.rescale(learnt, base)
 
     rows = learning.regression_rows()[:60]
-    pairs = [
-        (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
-        for r in rows
-    ]
+    whole = [Passage("", "", "", row.evidence, Span(0, len(row.evidence))) for row in rows]
+    pairs = [(Claim("", row.claim), page) for row, page in zip(rows, whole, strict=True)]
     verifiers = [CrossEncoderVerifier(folder) for folder in (base, learnt)]
     odds = [each.log_odds(pairs)[:, 0].std() for each in verifiers]
     assert odds[1] > 2 * odds[0]

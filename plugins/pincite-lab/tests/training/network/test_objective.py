@@ -1,27 +1,35 @@
 """The losses against numbers worked out by hand, and against what went wrong elsewhere."""
 
 import math
+from typing import Any, cast
 
 import pytest
-from support.rows import each_row
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
 from dataclasses import replace  # noqa: E402
 
 from pincite_lab.training import objective  # noqa: E402
-from pincite_lab.training.recipe import Recipe, Strategy  # noqa: E402
+from pincite_lab.training.groups import Group  # noqa: E402
+from pincite_lab.training.recipe import Recipe  # noqa: E402
 
 PLAIN = Recipe(sets=())
 
-NO, YES = False, True
+
+class Longest:
+    """A network that is the surer of a support the longer a passage is."""
+
+    def judged(self, pairs: list[tuple[str, str]]) -> Any:
+        return torch.tensor([[float(len(passage)), 0.0, 0.0] for _, passage in pairs])
 
 
-@each_row("lab/training/network/objective/only_positives_have_a_share")
-def test_only_positives_have_a_share(strategy: Strategy, shares: list[float]) -> None:
-    scores, positive = torch.tensor([[0.0, -5.0, -4.0]]), torch.tensor([[NO, YES, YES]])
-    found = objective.responsibilities(scores, positive, strategy)
-    assert found[0].tolist() == pytest.approx(shares, abs=1e-4)
+def test_the_passage_with_the_highest_odds_of_its_label_decides() -> None:
+    labels = ("support", "refute", "partial")
+    groups = [Group("s", "r", "claim", label, ("ab", "abc", "a")) for label in labels]
+    groups.insert(1, Group("s", "r", "claim", "support", ("alone",)))
+    deciding = objective.Objective(PLAIN, cast(Any, Longest())).deciding
+    assert deciding(groups) == ["abc", "alone", "a", "abc"]
+    assert deciding(groups[1:2]) == ["alone"]
 
 
 def test_log_odds_of_a_class_against_the_others() -> None:
@@ -31,34 +39,11 @@ def test_log_odds_of_a_class_against_the_others() -> None:
     assert objective.log_odds(logits, objective.REFUTED).item() == pytest.approx(-0.8473, abs=1e-4)
 
 
-def test_ranking_with_one_positive_is_cross_entropy_over_it_and_the_negatives() -> None:
-    positives, negatives = torch.tensor([[1.5]]), torch.tensor([[0.2, -1.0, 7.0]])
-    there = torch.tensor([[YES, YES, NO]])
-    ours = objective.ranking_loss(positives, torch.ones(1, 1), negatives, there)
-    listed = torch.tensor([[1.5, 0.2, -1.0]])  # 7.0 is padding
-    expected = torch.nn.functional.cross_entropy(listed, torch.tensor([0]))
-    assert ours.item() == pytest.approx(expected.item(), abs=1e-6)
-
-
-def test_another_positive_is_neither_target_nor_negative() -> None:
-    negatives, there = torch.tensor([[0.0]]), torch.tensor([[YES]])
-    weights = torch.tensor([[1.0, 0.0]])
-
-    def loss(other: float) -> float:
-        scores = torch.tensor([[-3.0, other]])
-        return float(objective.ranking_loss(scores, weights, negatives, there))
-
-    assert loss(-50.0) == loss(0.0) == loss(50.0)
-    assert loss(0.0) == pytest.approx(math.log(1 + math.exp(3)))
-
-
-def test_ranking_mixes_positives_by_their_weights() -> None:
-    scores, negatives = torch.tensor([[1.0, -1.0]]), torch.tensor([[0.0]])
-    loss = objective.ranking_loss(
-        scores, torch.tensor([[0.25, 0.75]]), negatives, torch.tensor([[YES]])
-    )
-    # 0.25 · log(1 + e⁻¹) + 0.75 · log(1 + e)
-    assert loss.item() == pytest.approx(0.25 * 0.31326 + 0.75 * 1.31326, abs=1e-4)
+def test_ranking_is_cross_entropy_over_the_positive_and_its_negatives() -> None:
+    scores = torch.tensor([1.5, 0.2, -1.0])
+    loss = objective.ranking_loss(scores[0], scores[1:])
+    expected = torch.nn.functional.cross_entropy(scores[None], torch.tensor([0]))
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -20,21 +20,10 @@ from pincite.models import weights  # noqa: E402
 from pincite.models.session import Session  # noqa: E402
 from pincite_lab.training import network, verifier  # noqa: E402
 from pincite_lab.training.groups import Group  # noqa: E402
-from pincite_lab.training.recipe import (  # noqa: E402
-    STATE,
-    Recipe,
-    Run,
-    SetRecipe,
-    record,
-)
+from pincite_lab.training.recipe import STATE, Recipe, Run, SetRecipe, record  # noqa: E402
 
 RECIPE = Recipe(
-    sets=(SetRecipe("towns"),),
-    max_tokens=64,
-    batch_tokens=180,
-    steps=20,
-    learning_rate=5e-3,
-    temperature_steps=10,
+    sets=(SetRecipe("towns"),), max_tokens=64, batch_tokens=180, steps=20, learning_rate=5e-3
 )
 
 
@@ -48,20 +37,18 @@ def groups() -> list[Group]:
         changed = row["claim"].replace("was", "was not")
         rivals = ((changed, "refute"),) if number % 4 == 0 and row["label"] == "support" else ()
         passages = (other, told) if number % 3 else (told,)
-        made.append(
-            Group("towns", row["id"], row["claim"], row["label"], passages, negatives, rivals)
-        )
+        about = "towns", row["id"], row["claim"], row["label"]
+        made.append(Group(*about, passages, negatives, rivals))
     return made
 
 
 def trained(
-    groups: list[Group], recipe: Recipe, base: Path, folder: Path, **given: Any
+    rows: list[Group], recipe: Recipe, base: Path, folder: Path, stop: int = 0, teacher: Any = None
 ) -> tuple[dict[str, Any], list[float]]:
     """The weights after a run in `folder`, new or gone on with, and the mean loss at each step."""
     folder.mkdir(exist_ok=True)
     means: list[float] = []
     model, tokenizer = network.load(str(base))
-    stop = given.pop("stop_at", 0)
 
     def progress(done: int, total: int, loss: float) -> None:
         assert total == recipe.steps
@@ -69,7 +56,7 @@ def trained(
         if done == stop:
             raise KeyboardInterrupt
 
-    verifier.train(groups, recipe, model, tokenizer, folder, progress=progress, **given)
+    verifier.train(rows, recipe, model, tokenizer, folder, teacher, progress)
     return model.state_dict(), means
 
 
@@ -93,7 +80,7 @@ def test_an_interrupted_run_ends_with_the_same_weights(
     recipe = replace(RECIPE, frozen_layers=frozen)
     whole, means = trained(groups, recipe, tiny_bert, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        trained(groups, recipe, tiny_bert, tmp_path / "cut", stop_at=9)
+        trained(groups, recipe, tiny_bert, tmp_path / "cut", stop=9)
     resumed, late = trained(groups, recipe, tiny_bert, tmp_path / "cut")
     assert len(late) == 11
     assert same(whole, resumed)
@@ -138,9 +125,7 @@ def test_a_teacher_is_imitated(
     assert not same(told, alone)
 
 
-def test_rows_longer_than_the_network_are_refused_at_the_start(
-    tiny_bert: Path, tiny_roberta: Path
-) -> None:
+def test_rows_longer_than_the_network_are_refused(tiny_bert: Path, tiny_roberta: Path) -> None:
     for base in (tiny_bert, tiny_roberta):
         model, tokenizer = network.load(str(base))
         network.Pairs(model, tokenizer, 96)
@@ -194,7 +179,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
     groups: list[Group], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        trained(groups, RECIPE, tiny_bert, tmp_path, stop_at=2)
+        trained(groups, RECIPE, tiny_bert, tmp_path, stop=2)
     before = (tmp_path / STATE).read_bytes()
 
     def nan(*_: object) -> Any:
@@ -291,11 +276,8 @@ def test_from_claims_to_a_verifier(
     assert "line 21" in message
     assert "pincite train export run/model OUT" in message
     model = home / "run" / "model"
-    assert json.loads((model / "config.json").read_text())["id2label"] == {
-        "0": "supported",
-        "1": "refuted",
-        "2": "neutral",
-    }
+    labels = json.loads((model / "config.json").read_text())["id2label"]
+    assert labels == {"0": "supported", "1": "refuted", "2": "neutral"}
     assert (model / "model.safetensors").exists()
     pincite("train", "export", model, "out", "--source", "towns", "--licence", "CC0-1.0")
     folder = weights.locate(str(home / "out"))

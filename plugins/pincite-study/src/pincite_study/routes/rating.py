@@ -85,17 +85,13 @@ TakingPart = Annotated[Rater, Depends(_surely)]
 class Visit:
     """A visit to a page of a study."""
 
-    link: str
-    study: Study
-    who: Identity | None
-    rater: Rater | None  # None: they have not joined
+    link: Link
+    study: Invited
+    who: Someone
+    rater: MaybeTakingPart  # None: they have not joined
 
 
-def _visit(link: Link, study: Invited, who: Someone, rater: MaybeTakingPart) -> Visit:
-    return Visit(link, study, who, rater)
-
-
-Visiting = Annotated[Visit, Depends(_visit)]
+Visiting = Annotated[Visit, Depends()]
 
 
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +131,7 @@ def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     try:
         _, key = RatingStore(site.database).join(visit.study.study_id, account)
     except Ended as error:
-        raise _ended_problem(error) from error
+        raise Problem(409, "ended", str(error)) from error
     except Full as error:
         raise Problem(409, "full", str(error)) from error
     answer.set_cookie(
@@ -195,7 +191,7 @@ def answer(
     try:
         there = RatingStore(site.database).answer(rater, position, said, body.seconds)
     except Ended as error:
-        raise _ended_problem(error) from error
+        raise Problem(409, "ended", str(error)) from error
     if not there:
         raise not_found()
     return forms.redirect(f"/studies/{link}/rate")
@@ -239,10 +235,6 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
     return away
 
 
-def _ended_problem(error: Ended) -> Problem:
-    return Problem(409, "ended", str(error))
-
-
 def _sides_of(task: Task) -> dict[str, Any]:
     """What was on the two sides, and what the rater preferred."""
     assert task.said
@@ -260,22 +252,19 @@ def _sides_of(task: Task) -> dict[str, Any]:
 
 def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     _ = translations(language_of(request)).gettext
+    how_much = _("How much of the statement does it support?")
     if compare == "citations":
         a, b = _("Source A"), _("Source B")
         better = _("Which source supports the words in bold better?")
     elif compare == "answers":
         a, b = _("Answer A"), _("Answer B")
         better = _("Which answers the question in bold better?")
+        how_much = _("How much of the question does it answer?")
     else:
         a, b = _("Passage A"), _("Passage B")
         better = _("Which passage supports the words in bold better?")
-    answers = {
-        "a": a,
-        "b": b,
-        "neither": _("Neither does"),
-        "both": _("Both equally"),
-        "unsure": _("I cannot tell"),
-    }
+    answers = {"a": a, "b": b, "neither": _("Neither does"), "both": _("Both equally")}
+    answers |= {"unsure": _("I cannot tell")}
     told = {
         "existing": _("the citation that the article has"),
         "suggested": _("the one that Pincite suggests"),
@@ -287,10 +276,5 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     amounts = {"enough": _("All of it"), "partial": _("Part of it"), "none": _("None of it")}
     assert set(answers) == set(ANSWERS)
     assert set(amounts) == set(AMOUNTS)
-    how_much = (
-        _("How much of the question does it answer?")
-        if compare == "answers"
-        else _("How much of the statement does it support?")
-    )
     words = {"answers": answers, "amounts": amounts, "better": better, "told": told}
     return {**words, "how_much": how_much}

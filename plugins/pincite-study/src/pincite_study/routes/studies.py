@@ -20,17 +20,9 @@ from pincite_server.routes.jobs import readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
 from pincite_study import report as study_report
-from pincite_study.items import DocumentOf, Sample, documents_beside, draw_sample
+from pincite_study.items import DocumentOf, Gathered, Sample, documents_beside, draw_sample, gather
 from pincite_study.routes.rating import STUDY, RaterAccount, Researcher
-from pincite_study.studies import (
-    CONSENTS,
-    MAX_PER_ITEM,
-    MAX_SEED,
-    Plan,
-    Study,
-    StudyStore,
-    plan_reports,
-)
+from pincite_study.studies import CONSENTS, MAX_PER_ITEM, MAX_SEED, Plan, Study, StudyStore
 
 MAX_ITEMS = 10_000
 ROWS = 200
@@ -72,12 +64,18 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
     """A new study from one's jobs."""
     values = {name: value for name, value in forms.values_of(NewStudy, form).items() if value}
     body = forms.validate(NewStudy, values)
-    plan = Plan(body.name, body.consent, body.sample, body.per_item, body.seed, body.compare)
+    gathered = Gathered()
     try:
-        plan, items = plan_reports(plan, (_report(site, job_id, who) for job_id in body.job))
-        chosen = draw_sample(items, plan.sample, body.n, plan.seed, plan.compare)
+        for job_id in body.job:
+            gathered += gather(*_report(site, job_id, who), body.compare, body.seed)
+        chosen = draw_sample(gathered.items, body.sample, body.n, body.seed, body.compare)
     except InputError as error:
         raise Problem(422, "nothing_to_rate", str(error)) from error
+    plan = Plan(
+        **body.model_dump(exclude={"job", "n"}),
+        n_without_text=gathered.n_without_text,
+        n_one_passage=gathered.n_one_passage,
+    )
     made = StudyStore(site.database).create(who.account_id, plan, chosen)
     return forms.redirect(f"/studies/{made.study_id}/report")
 

@@ -1,6 +1,6 @@
 """Does `verify` read claims in context? Counts right labels, and which way the wrong ones fail.
 
-    python plugins/pincite-lab/tools/context.py tests/cases/judgement/context/as_of.tsv... [--show]
+    python research/scripts/measure_context.py tests/cases/judgement/context/as_of.tsv... [--show]
 
 A row has the labels that are right, a claim, and the source's text or (column `page`) the name of a
 saved page in the folder beside the file. A true claim is accused if it is called unsupported or
