@@ -88,8 +88,8 @@ def common(claim: str, text: str, declared: str = "") -> str:
     return "" if differ else language or of_text or "en"
 
 
-def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
-    """Return the language of a claim beside a text in the language `other`.
+def of_claim(claim: str, text_language: str | None, declared: str = "") -> str | None:
+    """Return the language of a claim beside a text in `text_language`.
 
     A short claim may show none: one English word beside a text in another language does.
 
@@ -97,7 +97,7 @@ def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
     ('en', None)
     """
     language = identify(claim, declared)
-    if language or other in ("en", None):
+    if language or text_language in ("en", None):
         return language
     return None if _OWN_WORDS["en"].isdisjoint(claim.lower().split()) else "en"
 

@@ -396,8 +396,8 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
     known: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier reader
     read = (filter(None, map(reader, form.finditer(text))) for form, reader in _READERS)
-    for found in (_read_dates(text), *read):
-        new = [v for v in found if not any(taken[v.span.start : v.span.end])]
+    for candidates in (_read_dates(text), *read):
+        new = [v for v in candidates if not any(taken[v.span.start : v.span.end])]
         for value in new:
             taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
         known += new
@@ -430,35 +430,35 @@ _LONGEST_BEFORE_RANGE = 12  # characters
 def _with_ranges(text: str, known: Sequence[Value]) -> list[Value]:
     """Mark values that are the ends of one range: "between 70 and 90 metres"."""
     ranged = list(known)
-    for n, (one, other) in enumerate(pairwise(known)):
-        join = _JOINS.fullmatch(text, one.span.end, other.span.start)
-        start = max(0, one.span.start - _LONGEST_BEFORE_RANGE)
-        before = _P["before_range"].search(text, start, one.span.start)
+    for n, (left, right) in enumerate(pairwise(known)):
+        join = _JOINS.fullmatch(text, left.span.end, right.span.start)
+        start = max(0, left.span.start - _LONGEST_BEFORE_RANGE)
+        before = _P["before_range"].search(text, start, left.span.start)
         if not join or (before and before["change"]):
             continue
         if "and" in join[0]:
             is_range = bool(before and before["between"])
         else:
-            is_range = other.measure not in ("", "date")
+            is_range = right.measure not in ("", "date")
         if is_range:
-            ranged[n : n + 2] = _ends(one, other)
+            ranged[n : n + 2] = _ends(left, right)
     return ranged
 
 
-def _ends(one: Value, other: Value) -> tuple[Value, Value]:
+def _ends(left: Value, right: Value) -> tuple[Value, Value]:
     """Give two values their range; unchanged if they are no ends of one."""
-    if one.measure == other.measure == "date":
-        if not (one.is_year and other.is_year):
-            return one, other
-        low, high = float(one.dates[0].year or 0), float(other.dates[0].year or 0)
+    if left.measure == right.measure == "date":
+        if not (left.is_year and right.is_year):
+            return left, right
+        low, high = float(left.dates[0].year or 0), float(right.dates[0].year or 0)
     else:
-        if not one.measure and other.measure != "date" and other.unit != "°f":  # "70 and 90 metres"
-            low, high = (end * _factor(other.unit) for end in (one.low, one.high))
-            one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
-        low, high = one.low, other.high
-    if one.measure != other.measure or low >= high:
-        return one, other
-    return replace(one, between=(low, high)), replace(other, between=(low, high))
+        if not left.measure and right.measure != "date" and right.unit != "°f":  # "70 and 90 km"
+            low, high = (end * _factor(right.unit) for end in (left.low, left.high))
+            left = replace(left, low=low, high=high, measure=right.measure, unit=right.unit)
+        low, high = left.low, right.high
+    if left.measure != right.measure or low >= high:
+        return left, right
+    return replace(left, between=(low, high)), replace(right, between=(low, high))
 
 
 _CONVERTED = 0.03  # converted values are rounded: 10 miles are "16 km"
@@ -569,19 +569,19 @@ def _is_last(value: Value, claim: str, source: str) -> bool:
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
 
 
-def _is_same_number(one: Value, other: Value) -> bool:
-    if {(one.measure, one.unit), (other.measure, other.unit)} == _POUNDS:
-        one, other = (replace(_as_written(value), measure="", unit="") for value in (one, other))
-    if one.measure != other.measure:
-        if "" not in (one.measure, other.measure):
+def _is_same_number(left: Value, right: Value) -> bool:
+    if {(left.measure, left.unit), (right.measure, right.unit)} == _POUNDS:
+        left, right = (replace(_as_written(value), measure="", unit="") for value in (left, right))
+    if left.measure != right.measure:
+        if "" not in (left.measure, right.measure):
             return False
-        if "share" in (one.measure, other.measure):
-            return _is_proportion(one, other) if other.measure else _is_proportion(other, one)
-        one, other = _as_written(one), _as_written(other)
-    common = min(one.high, other.high) - max(one.low, other.low)
-    slack = _tolerance(one, other)
-    if one.unit == other.unit and one.low < one.high and other.low < other.high:
-        narrower = min(one.high - one.low, other.high - other.low)
+        if "share" in (left.measure, right.measure):
+            return _is_proportion(left, right) if right.measure else _is_proportion(right, left)
+        left, right = _as_written(left), _as_written(right)
+    common = min(left.high, right.high) - max(left.low, right.low)
+    slack = _tolerance(left, right)
+    if left.unit == right.unit and left.low < left.high and right.low < right.high:
+        narrower = min(left.high - left.low, right.high - right.low)
         return common > min(slack, narrower / 2)  # 13 % and 14 % only touch, at 13.5 %
     return common >= -slack
 
@@ -593,14 +593,14 @@ def _is_proportion(number: Value, share: Value) -> bool:
     return min(share.high, 100 * number.high) >= max(share.low, 100 * number.low)
 
 
-def _tolerance(one: Value, other: Value) -> float:
+def _tolerance(left: Value, right: Value) -> float:
     """How far two numbers may lie apart, in the base unit of their measure."""
-    largest = max(abs(one.high), abs(other.high))
-    if one.unit == other.unit or one.measure != other.measure or not one.measure:
+    largest = max(abs(left.high), abs(right.high))
+    if left.unit == right.unit or left.measure != right.measure or not left.measure:
         return _EPSILON * largest
-    if one.measure == "temperature":
+    if left.measure == "temperature":
         return _CONVERTED_DEGREE
-    sizes = (_OF_SEVERAL_SIZES.get(value.unit, 0.0) for value in (one, other))
+    sizes = (_OF_SEVERAL_SIZES.get(value.unit, 0.0) for value in (left, right))
     return max(*sizes, _CONVERTED) * largest
 
 
