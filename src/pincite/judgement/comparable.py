@@ -94,7 +94,7 @@ def is_on_topic(rest: str, sentence: str, source: SourceText, share: float) -> b
 def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     """Whether a sentence is about the same times as a clause: none differs or is missing."""
     other_months = set(_P["in_month"].findall(clause)) - set(_P["in_month"].findall(sentence))
-    absent = quantities.unstated(clause, f"{source.about}\n{sentence}")
+    absent = quantities.unstated_values(clause, f"{source.about}\n{sentence}")
     if other_months or any(value.dates for value in absent):
         return False
     if is_of_another_time(clause, sentence) or has_other_baseline(clause, sentence):

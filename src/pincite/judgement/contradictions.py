@@ -138,7 +138,7 @@ def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
         return False
     if bool(_P["compared"].search(clause)) != bool(_P["compared"].search(sentence)):
         return False
-    if quantities.unstated(clause, f"{source.about}\n{sentence}"):
+    if quantities.unstated_values(clause, f"{source.about}\n{sentence}"):
         return False  # "not in 1886" allows "in 1889"
     return _states_what_is_denied(clause, sentence)
 

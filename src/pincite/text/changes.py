@@ -16,7 +16,7 @@ from pincite.text import LEXICON, patterns
 from pincite.text import words as wording
 from pincite.text.figures import ORDINALS, count_of, fold
 from pincite.text.finite import finite_verb, lemmas
-from pincite.text.quantities import Value, hedged, values, with_hedge
+from pincite.text.quantities import Value, bounds_at, values, with_hedge
 from pincite.text.sentences import windows
 from pincite.text.syntax import is_participle
 from pincite.types import Span
@@ -238,7 +238,7 @@ def _by_multiple(match: re.Match[str]) -> Change:
     """Return the change that "doubled" or "nearly halved" states, as a share of the value."""
     text, times = match.string, _MULTIPLES[match[0].lower()]
     whole = max(times, 1 / times)
-    low, high, sense = hedged(text, match.start(), whole, whole * _NEARLY)
+    low, high, sense = bounds_at(text, match.start(), whole, whole * _NEARLY)
     high = math.inf if sense > 0 else high
     low, high = (1 / high, 1 / low) if times < 1 else (low, high)
     words = with_hedge(text, Value(Span(*match.span())))

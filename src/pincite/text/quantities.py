@@ -95,7 +95,7 @@ _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(_HEDGES)})\s?(?:a |an |the )?\Z", re
 _NEAR = 24  # characters before a number that are searched for a hedge or a name
 
 
-def hedged(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
+def bounds_at(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
     """Return the bounds of a value at `start`; `digit`: place value of its last digit."""
     match = _HEDGE.search(text, max(0, start - _NEAR), start)
     if match is None:
@@ -206,12 +206,12 @@ def _half(match: re.Match[str]) -> Value:
     n = 0.5 if match["scale1"] or match["unit1"] else count_of(match["n"] or "a") + 0.5
     value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
     width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
-    return _limited(match, value, width, unit.measure, unit.name)
+    return _estimate(match, value, width, unit.measure, unit.name)
 
 
-def _limited(match: re.Match[str], value: float, width: float, measure: str, unit: str) -> Value:
+def _estimate(match: re.Match[str], value: float, width: float, measure: str, unit: str) -> Value:
     """Return a value with the bounds that the word before it sets."""
-    low, high, sense = hedged(match.string, match.start(), value, width)
+    low, high, sense = bounds_at(match.string, match.start(), value, width)
     return Value(Span(*match.span()), low, high, measure, unit, sense=sense)
 
 
@@ -237,7 +237,7 @@ def _share(match: re.Match[str]) -> Value | None:
         percent = count_of(match["n"] or "a") * _FRACTIONS[part]
     else:
         percent = 100 * count_of(match["some"]) / max(1.0, count_of(match["all"]))
-    return _limited(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
+    return _estimate(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
 
 
 def _part_of_whole(match: re.Match[str]) -> Value | None:
@@ -280,7 +280,7 @@ def _numeral(match: re.Match[str]) -> Value | None:
     if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
         measure, unit = "time", "year"
     factor, (width, digit) = _factor(unit), _rounding(match, value)
-    low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
+    low, high, sense = bounds_at(text, start, value * factor, width * factor, digit * factor)
     if unit == "°f":
         low, high = (low - 32) / 1.8, (high - 32) / 1.8
     word = (match["place"] or match["words"] or "").lower()
@@ -470,16 +470,16 @@ _THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
 
 
 @lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
-def unstated(
+def unstated_values(
     claim: str, source: str, languages: tuple[str | None, str | None] = (None, None)
 ) -> tuple[Value, ...]:
     """The values of `claim` that `source` does not state, in order.
 
     `languages`: of the claim and of the source, if they are known.
 
-    >>> [v.span.of("In 1912 it cost $5 m.") for v in unstated("In 1912 it cost $5 m.", "4/7/1912")]
+    >>> [v.span.of("$5 m in 1912") for v in unstated_values("$5 m in 1912", "4/7/1912")]
     ['$5 m']
-    >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
+    >>> unstated_values("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     ()
     """
     of_source = languages[1] or identify(source)

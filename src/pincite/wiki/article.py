@@ -25,7 +25,7 @@ from pincite.text import citation_marks, patterns
 from pincite.text.citation_marks import Mark
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import identifiers_in
-from pincite.text.sentences import n_words, trimmed
+from pincite.text.sentences import n_words, trim
 from pincite.types import Article, Citation, Claim, Span
 from pincite.wiki.claims import VALUES, attach_tags, claims_of
 from pincite.wiki.flat import BlockKind, Flat, Writer
@@ -420,7 +420,7 @@ def read_manuscript(source: str) -> Flat | None:
     """Convert a manuscript to the flat form; None for wikitext, and without numbered citations."""
     if _WIKITEXT.search(source):
         return None
-    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
+    lines = [trim(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, listed = _entries(source, lines)
     parts = _parts(source, [Span(0, 0) if line in listed else line for line in lines])
     marks = {part: _bracketed(source, part) for part, _ in parts}
@@ -445,7 +445,7 @@ def read_manuscript(source: str) -> Flat | None:
 
 def listed_references(source: str) -> list[Source]:
     """The references of a list in plain text; without a heading or numbers, one a line."""
-    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
+    lines = [trim(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, _ = _entries(source, lines)
     spans = [*entries.values()] or [line for line in lines if line.start < line.end]
     return [_reference(source, span) for span in spans]

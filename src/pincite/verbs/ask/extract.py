@@ -17,7 +17,7 @@ from pincite.text import patterns, word_lists, words_of
 from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.text.finite import NOT, finite_verb
-from pincite.text.sentences import joined, source_sentences
+from pincite.text.sentences import merge_spans, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Claim, Failed, Passage, Span
 from pincite.verbs.ask import stance
@@ -496,7 +496,7 @@ def quotable(source: int, reference: Reference, n_passages: int) -> list[Quotabl
     candidates = []
     for piece in within or [Span(0, len(text))]:
         spans = source_sentences(piece.of(text), document.language)
-        spans = joined([span.moved(piece.start) for span in spans], cut)
+        spans = merge_spans([span.moved(piece.start) for span in spans], cut)
         kinds = parts([span.of(text) for span in spans], whole=not within)
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
             sentence = unlabelled(span.of(text))

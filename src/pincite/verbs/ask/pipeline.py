@@ -327,7 +327,7 @@ class LiteratureFinder:
         self, question: str, documents: Sequence[FoundDocument]
     ) -> list[FoundDocument]:
         def by_words(document: Document) -> list[Passage]:
-            ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
+            ranked = sorted(passages(document), key=lambda p: -wording.overlap(question, p.text))
             return ranked[:RANKED]
 
         long = [each.document for each in documents if len(each.document.text) > WHOLE]

@@ -239,7 +239,7 @@ def prefer_stated_figures(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) 
 
 
 def _lacks_figure(reading: str, evidence: Evidence) -> bool:
-    return bool(tables.unstated(reading, f"{evidence.passage.about}\n{evidence.quoted}"))
+    return bool(tables.unstated_values(reading, f"{evidence.passage.about}\n{evidence.quoted}"))
 
 
 def with_stance(
@@ -254,7 +254,7 @@ def with_stance(
     if _refutes(reading, evidence, document, of_document):
         return replace(evidence, stance=(0.0, evidence.prob_refuted))
     is_supported = evidence.prob_supported >= decide.THRESHOLD
-    if evidence.contradiction or (is_supported and tables.unstated(reading, document)):
+    if evidence.contradiction or (is_supported and tables.unstated_values(reading, document)):
         is_supported = False  # as in `decide.label_of`
     supported = evidence.prob_supported if is_supported else 0.0
     return replace(decide.without(evidence, WitnessKind.NETWORK), stance=(supported, 0.0))
@@ -304,7 +304,7 @@ def _contrary(reading: str, evidence: Evidence) -> tuple[Witness, ...]:
     """
     text = f"{evidence.passage.about}\n{evidence.passage.text}"
     by_rule = tuple(w for w in evidence.witnesses if w.kind is not WitnessKind.NETWORK)
-    if by_rule or tables.unstated(reading, text):
+    if by_rule or tables.unstated_values(reading, text):
         return by_rule if decide.refutes(evidence) else ()
     own = set(words.roots(reading))
     has_all = len(own) >= SHORTEST_QUOTE and own <= set(words.roots(text))
@@ -340,7 +340,7 @@ def confirm_by_neighbours(
     if best is None:
         return _confirm_as_quoted_by_model(evidence, margins)
     quote = f"{passage.about}\n{best.of(passage.text)}"
-    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated(reading, quote)
+    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated_values(reading, quote)
     least = TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
     return _confirm_weakly(evidence, best, margins[best] >= least)
 

@@ -118,7 +118,7 @@ def _differs_in_negation(reading: str, sentence: str) -> bool:
     """Whether only one is negated: of a sentence, the clause that shares most with the reading."""
     is_negated = words.is_negated(reading)
     clauses = [
-        (words.shared(reading, clause), words.is_negated(clause) != is_negated)
+        (words.overlap(reading, clause), words.is_negated(clause) != is_negated)
         for clause in _P["clauses"].split(sentence)
     ]
     _, differs = max(clauses)

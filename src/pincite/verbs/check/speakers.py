@@ -23,10 +23,10 @@ from pincite.judgement.attribution import (
 )
 from pincite.judgement.provenance import named_speaker
 from pincite.text import patterns, syntax, words_of
-from pincite.text.context import resolved
+from pincite.text.context import relative_times
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
 from pincite.text.sentences import n_words, source_sentences
-from pincite.text.words import names, shared
+from pincite.text.words import names, overlap
 from pincite.types import Doc, Span
 from pincite.verbs.check.kinds import LONGEST, SAYS, ascription
 
@@ -63,7 +63,7 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
     for sentence in source_sentences(quote.of(text), language):
         span = sentence.moved(quote.start)
         speaker = _speaker_of(reading, text, span, language)
-        weights[speaker] = max(shared(reading, span.of(text)), weights.get(speaker, 0.0))
+        weights[speaker] = max(overlap(reading, span.of(text)), weights.get(speaker, 0.0))
     own = weights.pop("", -1.0)
     # What a reading says of the speaker is not only according to them.
     about = subject_name(reading) if ascribes(reading) else ""
@@ -88,7 +88,7 @@ def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
     inside = [quotation for quotation in quotations if quotation.overlaps(span)]
     quoted = " ".join(text[max(a, span.start) : min(b, span.end)] for a, b in inside)
     rest = _P["quotation"].sub(" ", sentence) if quoted != sentence else ""
-    if n_words(quoted) < _SHORTEST or shared(reading, quoted) <= shared(reading, rest):
+    if n_words(quoted) < _SHORTEST or overlap(reading, quoted) <= overlap(reading, rest):
         return ""
     whole = Span(inside[0].start, inside[-1].end)
     return _full_name(text, whole, _name_beside(text, start, whole))
@@ -239,7 +239,7 @@ def _commands(clause: str) -> bool:
 
 def _write_dates(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
-    times = resolved(text, date or _ANY_DAY)
+    times = relative_times(text, date or _ANY_DAY)
     known = [time for time in times if not time.span.of(text).endswith(" ago")]
     for span, meant in reversed(known if date else ()):
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()
