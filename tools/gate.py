@@ -152,7 +152,7 @@ def read_pages(folder: Path) -> dict[str, Document]:
 
 def nearest(statement: str, pages: Mapping[str, Document]) -> Document:
     """The page with most of the statement's words; of equals, that whose file comes first."""
-    return max(pages.values(), key=lambda page: words.shared(statement, page.text))
+    return max(pages.values(), key=lambda page: words.overlap(statement, page.text))
 
 
 def lines(row: Mapping[str, str]) -> list[str]:

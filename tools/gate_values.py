@@ -93,7 +93,7 @@ def says_same(claim: str, value: str, source: str) -> bool:
     It does if no value and no name that they call missing overlaps the words of `value`.
     """
     start = claim.index(value)
-    spans = [found.span for found in quantities.unstated(claim, source)]
+    spans = [found.span for found in quantities.unstated_values(claim, source)]
     for name in names.missing(claim, source):
         at = claim.find(name)
         spans.append(Span(at, at + len(name)))

@@ -220,9 +220,9 @@ def test_covering_text_is_spans_in_page_order_within_the_limit(sentences: list[s
     assert n_words(text.text) - len(text.pieces) <= COVERING_WORDS
     if text.pieces:
         spans = source_sentences(document.text)
-        best = max(words.shared(CLAIM.text, span.of(document.text)) for span in spans)
+        best = max(words.overlap(CLAIM.text, span.of(document.text)) for span in spans)
         assert best == max(
-            words.shared(CLAIM.text, line) for line in text.text.splitlines() if line
+            words.overlap(CLAIM.text, line) for line in text.text.splitlines() if line
         )
 
 

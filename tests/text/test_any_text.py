@@ -143,7 +143,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
 
 def test_new_functions_are_found() -> None:
     names = {f"{function.__module__}.{function.__name__}" for function in FUNCTIONS}
-    assert {"pincite.text.quantities.unstated", "pincite.text.quantities.values"} <= names
+    assert {"pincite.text.quantities.unstated_values", "pincite.text.quantities.values"} <= names
     assert len(names) == len(FUNCTIONS) > 50
 
 
@@ -174,8 +174,8 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     written: str, plain: str
 ) -> None:
     assert [v for v in quantities.values(written) if not v.weak]
-    assert quantities.unstated(written, plain) == ()
-    assert quantities.unstated(plain, written) == ()
+    assert quantities.unstated_values(written, plain) == ()
+    assert quantities.unstated_values(plain, written) == ()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     ],
 )
 def test_huge_values_state_nothing(claim: str, source: str) -> None:
-    assert quantities.unstated(claim, source)
+    assert quantities.unstated_values(claim, source)
     assert contradictions.contradiction(Claim.alone(claim), Passage.alone(source)) is None
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.text import quantities
-from pincite.text.context import referents, resolved
+from pincite.text.context import referents, relative_times
 from pincite.text.paraphrase import verifier_input
 from pincite.text.passages import passages
 from pincite.types import Document
@@ -23,8 +23,8 @@ def rows(name: str) -> list[Row]:
 
 def is_right(row: Row) -> bool:
     published, text, claim, expected = row
-    dates = " · ".join(each.date for each in resolved(text, published))
-    return (quantities.unstated(claim, f"{dates}\n{text}") == ()) is expected
+    dates = " · ".join(each.date for each in relative_times(text, published))
+    return (quantities.unstated_values(claim, f"{dates}\n{text}") == ()) is expected
 
 
 @pytest.mark.parametrize("row", rows("known.json"), ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
@@ -34,13 +34,13 @@ def test_a_relative_time_states_the_date_that_it_means(row: Row) -> None:
 
 def test_spans_are_the_words() -> None:
     text = "It shut. It will open again on Friday, said Holm last night."
-    found = [(each.span.of(text), each.date) for each in resolved(text, "2026-03-04")]
+    found = [(each.span.of(text), each.date) for each in relative_times(text, "2026-03-04")]
     assert found == [("on Friday", "6 March 2026"), ("last night", "3 March 2026")]
 
 
 @pytest.mark.parametrize("published", ["", "soon", "2026-13-45", "99"])
 def test_without_a_date_nothing_is_resolved(published: str) -> None:
-    assert resolved("It opened this morning.", published) == ()
+    assert relative_times("It opened this morning.", published) == ()
 
 
 def test_held_back_rewordings() -> None:

@@ -9,7 +9,7 @@ from pincite.judgement.contradictions import contradiction
 from pincite.text import antonyms, clauses, names, words
 from pincite.text.languages import common, identify, terms
 from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
-from pincite.text.quantities import unstated
+from pincite.text.quantities import unstated_values
 from pincite.text.sentences import n_words
 from pincite.types import Claim, Document, Passage
 
@@ -91,7 +91,7 @@ def test_another_year_is_not_quoted_from_a_source_in_another_language() -> None:
 
 
 def test_short_english_claim_is_not_read_in_its_sources_language() -> None:
-    assert not unstated("It opened on 1 May 1904.", "Sie wurde am 1. Mai 1904 eröffnet.")
+    assert not unstated_values("It opened on 1 May 1904.", "Sie wurde am 1. Mai 1904 eröffnet.")
     assert common("It has 4,250 members.", "Die Brücke ist 4,25 Meter breit und sehr alt.") == ""
 
 

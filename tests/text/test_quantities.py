@@ -12,7 +12,7 @@ from support.rows import each_row
 
 import gate_values
 from pincite.text import names, quantities
-from pincite.text.quantities import unstated
+from pincite.text.quantities import unstated_values
 from pincite.text.quantities import values as values_of
 
 PAIRS = Path(__file__).parents[1] / "cases/values/pairs-open.jsonl"
@@ -46,7 +46,7 @@ NUMBERS = st.one_of(
 def test_a_value_states_itself(words: str) -> None:
     text = f"The council counted {words} in all."
     assert len(values_of(text)) == 1
-    assert quantities.unstated(text, f"In all, so they say, there were {words}.") == ()
+    assert quantities.unstated_values(text, f"In all, so they say, there were {words}.") == ()
 
 
 @given(NUMBERS, NUMBERS)
@@ -60,18 +60,18 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
     found = [value for value in values_of(text) if not value.weak]
     assert [value.span for value in found] == sorted(value.span for value in found)
     assert all(a.span.end <= b.span.start for a, b in pairwise(found))
-    assert quantities.unstated(text, text) == ()
+    assert quantities.unstated_values(text, text) == ()
     assert names.missing(text, text) == []
 
 
 @each_row("text/quantities/values_in_other_forms")
 def test_values_in_other_forms(claim: str, source: str) -> None:
-    assert quantities.unstated(claim, source) == ()
+    assert quantities.unstated_values(claim, source) == ()
 
 
 @each_row("text/quantities/other_values_are_not_stated")
 def test_other_values_are_not_stated(claim: str, source: str) -> None:
-    assert len(quantities.unstated(claim, source)) == 1
+    assert len(quantities.unstated_values(claim, source)) == 1
 
 
 @pytest.mark.parametrize("text", ["Apollo 11 flew.", "He flew the X-15.", "They took Route 66."])
@@ -88,7 +88,7 @@ def test_names_in_other_forms(claim: str, source: str, missing: list[str]) -> No
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     text = (unit * 50_000)[:50_000]
     started = time.process_time()
-    quantities.unstated(text[:5_000], text)
+    quantities.unstated_values(text[:5_000], text)
     names.missing(text[:5_000], text)
     assert time.process_time() - started < 10
 
@@ -107,7 +107,7 @@ def test_about_reaches_to_the_next_number_of_as_many_digits(
 
     def is_stated(claimed: int) -> bool:
         claim = f"{hedge} {claimed:,} inhabitants"
-        return unstated(claim, f"{number:,} inhabitants", ("en", "en")) == ()
+        return unstated_values(claim, f"{number:,} inhabitants", ("en", "en")) == ()
 
     assert is_stated(rounded)
     for beyond in (rounded + 3 * unit, rounded - 3 * unit):
@@ -117,5 +117,5 @@ def test_about_reaches_to_the_next_number_of_as_many_digits(
 
 @each_row("text/quantities/vague_numbers_eras_and_calendars")
 def test_vague_numbers_eras_and_calendars(claim: str, source: str, stated: bool) -> None:
-    assert (unstated(claim, source, ("en", "en")) == ()) is stated
+    assert (unstated_values(claim, source, ("en", "en")) == ()) is stated
     assert names.missing(claim, source) == []

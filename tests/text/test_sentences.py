@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.text.sentences import sentences, trimmed, whole_sentences
+from pincite.text.sentences import sentences, trim, whole_sentences
 from pincite.types import Span
 
 
@@ -42,7 +42,7 @@ def test_whole_sentences_are_ordered_and_lose_no_word(text: str, language: str) 
 
 @given(st.text(alphabet=" ab\n", max_size=20))
 def test_trimmed_is_what_strip_leaves(text: str) -> None:
-    assert trimmed(text, Span(0, len(text))).of(text) == text.strip()
+    assert trim(text, Span(0, len(text))).of(text) == text.strip()
 
 
 def test_a_line_of_quotation_marks_does_not_stall() -> None:

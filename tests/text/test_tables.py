@@ -5,7 +5,7 @@ from support.rows import each_row
 
 from pincite.judgement.contradictions import contradiction
 from pincite.text.paraphrase import verifier_input
-from pincite.text.tables import keep_named_rows, look_up, mark_cells, rows_of, unstated
+from pincite.text.tables import keep_named_rows, look_up, mark_cells, rows_of, unstated_values
 from pincite.types import Claim, Passage
 
 SHIPS = """Ships of the line
@@ -71,7 +71,7 @@ def test_a_pronoun_names_the_row_of_the_article() -> None:
 
 def test_a_number_within_a_sum_does_not_follow_from_it() -> None:
     claim = "Aldra and Dagny together take 650 cars and 65 lorries."
-    assert [value.span.of(claim) for value in unstated(claim, SHIPS)] == ["65"]
+    assert [value.span.of(claim) for value in unstated_values(claim, SHIPS)] == ["65"]
 
 
 @each_row("text/tables/the_cells_that_a_claim_names_are_marked")
@@ -88,7 +88,7 @@ def test_the_cells_that_a_claim_names_are_marked(claim: str, cells: list[str]) -
 def test_what_follows_from_a_table_is_written_beside_the_cell(claim: str, words: str) -> None:
     text = LOANS if "Vik" in claim else SHIPS
     assert words in verifier_input(claim, text, page=text)[1]
-    assert not unstated(claim, text)
+    assert not unstated_values(claim, text)
 
 
 @each_row("text/tables/what_does_not_follow_is_not_written")

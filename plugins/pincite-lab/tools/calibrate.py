@@ -163,7 +163,7 @@ def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
             swap = perturbations.perturb(kind, row.claim, known, chance)
             if swap and absent(kind, swap.text, row.evidence):
                 # Where the evidence has the true figure it says otherwise; else it may say nothing.
-                stated = kind in ("number", "date") and not quantities.unstated(
+                stated = kind in ("number", "date") and not quantities.unstated_values(
                     row.claim, row.evidence
                 )
                 label = "refute" if stated or kind in TURNED else "not_support"
@@ -175,7 +175,7 @@ def absent(kind: str, claim: str, evidence: str) -> bool:
     """Whether a changed claim says what the evidence does not."""
     if kind in TURNED:
         return True
-    missing = names.missing if kind == "name" else quantities.unstated
+    missing = names.missing if kind == "name" else quantities.unstated_values
     return bool(missing(claim, evidence))
 
 

@@ -51,16 +51,16 @@ def test_an_uncertain_number_is_none(language: str, text: str) -> None:
 
 
 def test_a_number_read_in_two_ways_states_both() -> None:
-    for number in ("1,234", "1.234"):
-        assert not quantities.unstated(f"It has {number} parts.", "1,234 Teile", ("en", "de"))
+    for count in ("1,234", "1.234"):
+        assert not quantities.unstated_values(f"It has {count} parts.", "1,234 Teile", ("en", "de"))
 
 
 @each_row("multilingual/numerals/values_are_compared_across_languages")
 def test_values_are_compared_across_languages(
     claim: str, source: str, languages: tuple[str, str]
 ) -> None:
-    assert quantities.unstated(claim, source, languages) == ()
-    (first, *_) = quantities.unstated(claim, "", languages)
+    assert quantities.unstated_values(claim, source, languages) == ()
+    (first, *_) = quantities.unstated_values(claim, "", languages)
     assert first.span.of(claim) in claim
 
 
@@ -116,7 +116,7 @@ def test_formatted_shares_are_read(language: str, permille: int) -> None:
 
 @given(IN_ALL, st.text(max_size=200))
 def test_any_text_states_its_own_values(language: str, text: str) -> None:
-    assert quantities.unstated(text, text, (language, language)) == ()
+    assert quantities.unstated_values(text, text, (language, language)) == ()
     pieces = in_english(text, language).pieces
     assert "".join(piece.original.of(text) for piece in pieces) == text
 
@@ -124,7 +124,7 @@ def test_any_text_states_its_own_values(language: str, text: str) -> None:
 @each_row("multilingual/numerals/figures_are_shared_across_languages")
 def test_figures_are_shared_across_languages(claim: str, sentence: str) -> None:
     page = f"{'同社は工場を持つ。' if '会' in sentence else 'Nada. '}{sentence}"
-    assert words.shared(claim, sentence) >= 2.0
+    assert words.overlap(claim, sentence) >= 2.0
     assert words.best_quote(claim, page) is not None
 
 

@@ -36,9 +36,9 @@ def main() -> None:
     random.Random(1).shuffle(claims)  # noqa: S311
     queries = encoder.encode(claims[:MOST_CLAIMS], "query").mean(0)
     of_languages = np.stack(means) - np.mean(means, axis=0)
-    _, _, found = np.linalg.svd(of_languages, full_matrices=False)
+    _, _, axes = np.linalg.svd(of_languages, full_matrices=False)
     common = np.stack([np.mean(means, axis=0), queries])
-    directions, _ = np.linalg.qr(np.vstack([found[: len(means) - 1], common]).T)
+    directions, _ = np.linalg.qr(np.vstack([axes[: len(means) - 1], common]).T)
     np.save(LANGUAGES, directions.T.astype(np.float32))
     print(f"{LANGUAGES}: {directions.shape[1]} directions from {len(means)} languages")
 

@@ -35,11 +35,11 @@ def input_scales(graph: onnx.ModelProto, n_tokens: int) -> dict[str, npt.NDArray
         graph.graph.output.append(helper.make_empty_tensor_value_info(tensor))
     session = InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
     ids = np.arange(n_tokens, dtype=np.int64)[None]
-    found = session.run(
+    outputs = session.run(
         list(products.values()), {"input_ids": ids, "token_type_ids": np.zeros_like(ids)}
     )
     scales = {}
-    for name, activations in zip(products, found, strict=True):
+    for name, activations in zip(products, outputs, strict=True):
         largest = np.abs(activations).max(axis=(0, 1))
         usual = np.quantile(largest, 1 - OUTLIERS)
         excess = np.maximum(largest / (BEYOND * usual), 1)

@@ -115,9 +115,9 @@ def read(content: bytes) -> Model:
         block = np.dtype([("scale", "<f2"), ("halves", "u1", 16)])
         shape = n_rows, n_columns // 32
         blocks = np.frombuffer(content, block, int(np.prod(shape)), tensors[name]).reshape(shape)
-        found = np.empty(n_rows, row_type(n_columns))
-        found["scales"], found["halves"] = blocks["scale"], blocks["halves"]
-        return found
+        matrix = np.empty(n_rows, row_type(n_columns))
+        matrix["scales"], matrix["halves"] = blocks["scale"], blocks["halves"]
+        return matrix
 
     state = {
         "embeddings.position_embeddings.weight": floats("emb.pos", n_positions, width),
@@ -143,13 +143,13 @@ def directory(content: bytes, at: int) -> dict[str, int]:
     """Where each tensor begins, by name."""
     (n_tensors,) = struct.unpack_from("<i", content, at)
     at += 4
-    found = {}
+    offsets = {}
     for _ in range(n_tensors):
         (length,) = struct.unpack_from("<H", content, at)
         name = content[at + 2 : at + 2 + length].decode()
-        found[name] = struct.unpack_from("<BIQQ", content, at + 2 + length)[2]
+        offsets[name] = struct.unpack_from("<BIQQ", content, at + 2 + length)[2]
         at += 2 + length + 21
-    return found
+    return offsets
 
 
 def sentencepiece(model: Model) -> bytes:
@@ -167,8 +167,8 @@ def sentencepiece(model: Model) -> bytes:
     types[model.special["unk"]] = kinds.UNKNOWN
     for number, (piece, score) in enumerate(zip(model.pieces, model.scores, strict=True)):
         proto.pieces.add(piece=piece, score=score, type=types.get(number))
-    found: bytes = proto.SerializeToString(deterministic=True)
-    return found
+    vocabulary: bytes = proto.SerializeToString(deterministic=True)
+    return vocabulary
 
 
 def layers(model: Model, target: Path, directions: npt.NDArray[np.float32]) -> None:

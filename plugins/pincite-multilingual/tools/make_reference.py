@@ -46,12 +46,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_bytes(content)
-        found = pieces(Path(folder), texts, model)
-    found_vectors = vectors(model, found)
-    ids = np.full((len(found), max(map(len, found))), -1, dtype=np.int32)
-    for row, numbers in zip(ids, found, strict=True):
+        token_ids = pieces(Path(folder), texts, model)
+    text_vectors = vectors(model, token_ids)
+    ids = np.full((len(token_ids), max(map(len, token_ids))), -1, dtype=np.int32)
+    for row, numbers in zip(ids, token_ids, strict=True):
         row[: len(numbers)] = numbers
-    np.savez_compressed(TESTS / "reference.npz", ids=ids, vectors=found_vectors.astype(np.float16))
+    np.savez_compressed(TESTS / "reference.npz", ids=ids, vectors=text_vectors.astype(np.float16))
 
 
 def pieces(folder: Path, texts: Sequence[str], model: Model) -> list[list[int]]:
@@ -63,11 +63,11 @@ def pieces(folder: Path, texts: Sequence[str], model: Model) -> list[list[int]]:
     engine.pieces_of.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int]
     loaded = engine.e5_load(str(folder / "e5-small-q4.bin").encode())
     ids = (ctypes.c_int * MOST)()
-    found = []
+    token_ids = []
     for text in texts:
         n_ids = engine.pieces_of(loaded, text.encode(), ids, MOST)
-        found.append([model.special["bos"], *ids[:n_ids], model.special["eos"]])
-    return found
+        token_ids.append([model.special["bos"], *ids[:n_ids], model.special["eos"]])
+    return token_ids
 
 
 def vectors(model: Model, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
@@ -83,12 +83,12 @@ def vectors(model: Model, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.float
     network = BertModel(config, add_pooling_layer=False).eval()
     state = {WORDS: words, **model.layers}
     network.load_state_dict({name: torch.tensor(value) for name, value in state.items()})
-    found = []
+    embeddings = []
     with torch.inference_mode():
         for ids in rows:
             hidden = network(torch.tensor([ids])).last_hidden_state[0].mean(0)
-            found.append((hidden / hidden.norm()).numpy())
-    return np.stack(found)
+            embeddings.append((hidden / hidden.norm()).numpy())
+    return np.stack(embeddings)
 
 
 if __name__ == "__main__":

@@ -221,14 +221,14 @@ def _line_of(copy: private_copies.OwnCopy) -> str:
 
 def _describe(copy: private_copies.OwnCopy) -> str:
     """Describe what was read: "31 pages (pp. 120–150), 12,420 words, English"."""
-    from pincite.text.languages import named
+    from pincite.text.languages import language_name
 
     pages = n_of(copy.n_pages, "page") if copy.n_pages else ""
     if copy.pages:
         first, last = copy.pages
         printed = f"p. {first}" if first == last else f"pp. {first}–{last}"
         pages = f"{pages} ({printed})" if pages else printed
-    language = named(copy.language).partition(" (")[0] if copy.language else ""
+    language = language_name(copy.language).partition(" (")[0] if copy.language else ""
     return ", ".join(filter(None, (pages, f"{copy.n_words:,} words", language)))
 
 

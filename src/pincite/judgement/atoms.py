@@ -6,7 +6,7 @@ from dataclasses import replace
 from pincite.text import names, patterns, tables
 from pincite.text.languages import common
 from pincite.text.quantities import values
-from pincite.text.sentences import joined
+from pincite.text.sentences import merge_spans
 from pincite.text.words import WORD, sentences_of
 from pincite.text.words import names as names_in
 from pincite.types import Claim, Evidence, Part, PartKind, Passage, Span
@@ -42,7 +42,7 @@ def unstated_atoms(claim: str, passages: Sequence[Passage], language: str = "") 
     if not passages:
         return []
     source = "\n".join(dict.fromkeys(f"{passage.about}\n{passage.text}" for passage in passages))
-    figures = {value.span for value in tables.unstated(claim, source, (language, None))}
+    figures = {value.span for value in tables.unstated_values(claim, source, (language, None))}
     is_short = len(claim) <= _MAX_CHARS_FOR_NAMES
     name_words = set(names.missing(claim, source, language)) if is_short else set()
     compares_words = bool(common(claim, source, language))
@@ -94,7 +94,7 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
 
     def n_unstated(passage: Passage) -> int:
         source = "\n".join(f"{p.about}\n{p.text}" for p in (*passages, passage))
-        return len(tables.unstated(claim, source)) + len(names.missing(claim, source))
+        return len(tables.unstated_values(claim, source)) + len(names.missing(claim, source))
 
     for of_source in sorted(evidence, key=lambda found: max(e.score for e in found), reverse=True):
         best = min(of_source, key=lambda e: (n_unstated(e.passage), -e.score))
@@ -116,7 +116,7 @@ def _merged(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
     def are_neighbours(one: Span, other: Span) -> bool:
         return _P[kind].fullmatch(claim, one.end, other.start) is not None
 
-    spans = joined([part.span for part in parts if part.kind == kind], are_neighbours)
+    spans = merge_spans([part.span for part in parts if part.kind == kind], are_neighbours)
     return [_atom(kind, span, claim) for span in spans]
 
 

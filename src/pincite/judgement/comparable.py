@@ -103,7 +103,7 @@ def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     """Whether a sentence is about the same times as a clause: none differs or is missing."""
     if not set(_P["in_month"].findall(clause)) <= set(_P["in_month"].findall(sentence)):
         return False
-    unstated = quantities.unstated(clause, f"{source.about}\n{sentence}")
+    unstated = quantities.unstated_values(clause, f"{source.about}\n{sentence}")
     if any(value.dates for value in unstated) or is_of_another_time(clause, sentence):
         return False
     directions = {value.dates: direction(value, sentence) for value in dated(sentence)}

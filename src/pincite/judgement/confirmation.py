@@ -231,7 +231,7 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
         return False  # a headline; the text may say something else
     is_same = words.missing_words(reading, quote) <= NEAR_VERBATIM
     is_alike = words.is_negated(reading) == words.is_negated(quote)
-    return is_same and is_alike and not tables.unstated(reading, quote)
+    return is_same and is_alike and not tables.unstated_values(reading, quote)
 
 
 def _vote(docs: Sequence[float], threshold: float) -> float:

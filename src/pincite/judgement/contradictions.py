@@ -143,7 +143,7 @@ def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
     if len({bool(_P["compared"].search(text)) for text in (clause, sentence)}) > 1:
         return False
     # "Not in 1886" allows "in 1889".
-    unstated = quantities.unstated(clause, f"{source.about}\n{sentence}")
+    unstated = quantities.unstated_values(clause, f"{source.about}\n{sentence}")
     return not unstated and _states_what_is_denied(clause, sentence)
 
 

@@ -118,7 +118,7 @@ def _is_main_verb(words: list[re.Match[str]], n: int) -> bool:
 def find_other_value(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find another value in a sentence, else in the cell of a table that the clause names."""
     languages = (source.language, source.language)
-    for value in tables.unstated(clause.text, source.page, languages):
+    for value in tables.unstated_values(clause.text, source.page, languages):
         if value.span.of(clause.text) not in clause.covered:
             continue
         own = _Mention(value, clause.text, source.language)
@@ -318,7 +318,7 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
     others = set(roots(without_values(subject, *values_of(subject)))) - title - wanted
     if len(others) > len(wanted.intersection(roots(change.about))):
         return False  # the source's subject is narrower, or another one
-    if quantities.unstated(rest, f"{source.about}\n{sentence}"):
+    if quantities.unstated_values(rest, f"{source.about}\n{sentence}"):
         return False
     words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
     if change.is_computed:

@@ -69,7 +69,7 @@ class WebCandidates:
         cut = [(document.url, passages(document)) for document in read]
         unread += [Unchecked(url, Reason.EMPTY) for url, texts in cut if not texts]
         best = [
-            (words.shared(claim.text, passage.text), passage)
+            (words.overlap(claim.text, passage.text), passage)
             for _, texts in cut
             for passage in cascade.worth_reading(claim.text, texts, PASSAGES)
         ]

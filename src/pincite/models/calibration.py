@@ -177,7 +177,7 @@ def _by_rule(stated: Claim, passage: Passage) -> tuple[float, ...]:
     claim, language = stated.text, stated.language
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = tables.unstated(claim, f"{passage.about}\n{passage.text}", (language, None))
+    absent = tables.unstated_values(claim, f"{passage.about}\n{passage.text}", (language, None))
     quoted_values = values_of(quoted) if absent else []
     beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
@@ -200,6 +200,6 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
 @lru_cache(maxsize=64)  # shared by a page's passages
 def _missing(claim: str, about: str, page: str, language: str) -> tuple[float, float]:
     source = f"{about}\n{page}"
-    figures = tables.unstated(claim, source, (language, None))
+    figures = tables.unstated_values(claim, source, (language, None))
     unnamed = names.missing(claim, source, language)
     return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

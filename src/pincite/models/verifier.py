@@ -402,7 +402,7 @@ def _counts(claim: Claim, passage: Passage, contrary: Span) -> bool:
     text, sentence = claim.text, contrary.of(passage.text)
     if tables.rows_of(sentence) or agreeing(text, passage.text):
         return False
-    is_complete = not quantities.unstated(text, sentence)
+    is_complete = not quantities.unstated_values(text, sentence)
     figures = [value for value in values_of(text) if not value.weak]
     rivals = [v for v in values_of(sentence) for f in figures[:1] if quantities.conflict(v, f)]
     if is_complete and len(figures) + len(rivals) > 1:
@@ -431,7 +431,7 @@ def lacking(
     shown = "\n".join(w.claim for w in witnesses if w.kind.effect is Effect.CONTRADICTS)
     figures = [
         quantities.with_hedge(text, value)
-        for value in tables.unstated(text, source, (claim.language, None))
+        for value in tables.unstated_values(text, source, (claim.language, None))
         if value.span.of(text) not in shown and value.span.of(text) in own
     ]
     missing = names.missing(text, source, claim.language)

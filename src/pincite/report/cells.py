@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pincite.protocols import Usage
 from pincite.text.hosts import without_folder
-from pincite.text.languages import named
+from pincite.text.languages import language_name
 from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked, WorkStatus
 
 # With these a spreadsheet's formula begins (OWASP, "CSV injection").
@@ -148,7 +148,7 @@ def why_excluded(exclusion: Exclusion, say: Callable[[str], str] = str) -> str:
 def judged_in(evidence: Evidence, language: str) -> str:
     """Name a passage's language if it is not `language`, and the network for other languages."""
     code = evidence.passage.language
-    words = [f"language: {named(code)}"] if code and code != language else []
+    words = [f"language: {language_name(code)}"] if code and code != language else []
     if evidence.verifier:
         words.append(f"judged by {evidence.verifier.partition('@')[0]}")
     return ", ".join(words)

@@ -21,7 +21,7 @@ from pincite import errors
 from pincite.text import syntax, words
 from pincite.text.languages import identify
 from pincite.text.passages import WIDE_WORDS, units_of
-from pincite.text.sentences import joined, n_words
+from pincite.text.sentences import merge_spans, n_words
 from pincite.types import GAP, Claim, Evidence, Passage, Span
 
 COVERING_WORDS = 170  # of the covering text: some 230 tokens (of 120, 140, 170, 200, 230, the best)
@@ -122,7 +122,7 @@ def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
     page = passages[0].page
     sentences = units_of(page, passages[0].language)
     chosen = [sentences[n][0] for n in _choose_covering(claim, page, sentences)]
-    pieces = joined(chosen, lambda one, other: not page[one.end : other.start].strip())
+    pieces = merge_spans(chosen, lambda one, other: not page[one.end : other.start].strip())
     if not pieces:
         return None
     read = [passage for passage in passages if any(map(passage.span.overlaps, pieces))]
@@ -185,7 +185,7 @@ def _plan(
     if len(single) <= first:
         return [*together, *single], []
     shared = errors.each(
-        lambda some: [words.shared(claim, passage.text) for passage in some],
+        lambda some: [words.overlap(claim, passage.text) for passage in some],
         single,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure
     )

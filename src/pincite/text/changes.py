@@ -16,7 +16,7 @@ from pincite.text import LEXICON, patterns
 from pincite.text import words as wording
 from pincite.text.figures import ORDINALS, count_of, fold
 from pincite.text.finite import finite_verb, lemmas
-from pincite.text.quantities import Value, hedged, values, with_hedge
+from pincite.text.quantities import Value, bounds_at, values, with_hedge
 from pincite.text.sentences import windows
 from pincite.text.syntax import is_participle
 from pincite.types import Span
@@ -135,11 +135,11 @@ def changes_in(text: str) -> tuple[Change, ...]:
     """Return the changes of a sentence, or those that it makes with the next one."""
     if len(wording.sentences_of(text)) > 1:  # in the second, "of them" is a share of the first
         return (*side_by_side(text), *(share for share in shares(text) if not share.than))
-    found = sorted((*stated_changes(text), *computed_changes(text)), key=lambda c: c.span)
+    changes = sorted((*stated_changes(text), *computed_changes(text)), key=lambda c: c.span)
     parts = list[Change]()
-    for n, change in enumerate(found):
-        before = [c.span.end for c in found[:n] if c.span.end <= change.span.start]
-        after = [c.span.start for c in found[n:] if c.span.start >= change.span.end]
+    for n, change in enumerate(changes):
+        before = [c.span.end for c in changes[:n] if c.span.end <= change.span.start]
+        after = [c.span.start for c in changes[n:] if c.span.start >= change.span.end]
         is_alone = not before and not after
         about = text if is_alone else text[max(before, default=0) : change.span.end]
         parts.append(replace(change, about=about))
@@ -199,8 +199,8 @@ def stated_changes(text: str) -> tuple[Change, ...]:
     text = fold(text)
     may_state = _P["turning"].search(text) or _MORE.search(text)
     amounts = [_by_amount(value, text) for value in values(text, "en")] if may_state else []
-    found = [*filter(None, amounts), *map(_by_multiple, _MULTIPLE.finditer(text))]
-    return tuple(sorted(found, key=lambda change: change.span))
+    changes = [*filter(None, amounts), *map(_by_multiple, _MULTIPLE.finditer(text))]
+    return tuple(sorted(changes, key=lambda change: change.span))
 
 
 def _by_amount(value: Value, text: str) -> Change | None:
@@ -238,7 +238,7 @@ def _by_multiple(match: re.Match[str]) -> Change:
     """Return the change that "doubled" or "nearly halved" states, as a share of the value."""
     text, times = match.string, _MULTIPLES[match[0].lower()]
     whole = max(times, 1 / times)
-    low, high, sense = hedged(text, match.start(), whole, whole * _NEARLY)
+    low, high, sense = bounds_at(text, match.start(), whole, whole * _NEARLY)
     high = math.inf if sense > 0 else high
     low, high = (1 / high, 1 / low) if times < 1 else (low, high)
     words = with_hedge(text, Value(Span(*match.span())))
@@ -300,7 +300,7 @@ def computed_changes(text: str) -> tuple[Change, ...]:
     >>> computed_changes("It rose from 1,204 to 2,466.")[0].words
     '1,204 → 2,466: × 2.05'
     """
-    found = list[Change]()
+    changes = list[Change]()
     known = [v for v in values(text, "en") if not v.weak and v.measure not in _NO_CHANGE]
     for earlier, later in pairwise(known):
         start, between = earlier.span.start, Span(earlier.span.end, later.span.start)
@@ -310,8 +310,8 @@ def computed_changes(text: str) -> tuple[Change, ...]:
             continue
         is_from = _P["from"].search(text, max(0, start - _LONGEST_FROM), start)
         if is_from and _P["to"].match(text, *between) and _P["turning"].search(text):
-            found += _between(earlier, later, text)
-    return tuple(found)
+            changes += _between(earlier, later, text)
+    return tuple(changes)
 
 
 def _without_unit(value: Value, text: str) -> Value:
@@ -345,7 +345,7 @@ def side_by_side(text: str) -> tuple[Change, ...]:
     >>> side_by_side("Rents are £640 in Varde, compared with £710 in Moss.")[0].words
     '£640 < £710'
     """
-    text, found = fold(text), list[Change]()
+    text, changes = fold(text), list[Change]()
     first, *others = _parts(text)
     about, known = first.of(text), _levels(first, text)
     earlier_parts = {match.end() for match in _P["beside"].finditer(text) if match["was"]}
@@ -359,17 +359,17 @@ def side_by_side(text: str) -> tuple[Change, ...]:
         years, other_years = _years(about), _years(words)
         if not new:
             if is_earlier or _P["ago"].search(words):
-                found += _between(other, value, text)
+                changes += _between(other, value, text)
             elif other_years and years != other_years:
                 is_later = bool(years) and years < other_years
                 earlier, later = (value, other) if is_later else (other, value)
-                found += _between(earlier, later, text)
+                changes += _between(earlier, later, text)
         elif not other_years and len(new) <= _MOST_NEW and _OF_OTHER.search(words):
             mark = "<" if value.high < other.low else ">" if value.low > other.high else "≈"
             shown = f"{value.span.of(text)} {mark} {other.span.of(text)}"
             than = frozenset(new)
-            found += [replace(c, words=shown, than=than) for c in _between(other, value, text)]
-    return tuple(replace(change, about=about) for change in found)
+            changes += [replace(c, words=shown, than=than) for c in _between(other, value, text)]
+    return tuple(replace(change, about=about) for change in changes)
 
 
 def _parts(text: str) -> list[Span]:
@@ -496,13 +496,13 @@ def ranks(text: str) -> tuple[Rank, ...]:
     [(2, 'tall'), (3, 'wid')]
     """
     text = fold(text)
-    found = [
+    places = [
         *(_rank(m, _place(m["nth"])) for m in _P["superlative"].finditer(text) if _is_rank(m)),
         *(Rank(Span(*m.span()), _place(m["nth"]), "") for m in _P["placed"].finditer(text)),
         *(_rank(m, 1 + int(count_of(m["n"] or "zero"))) for m in _P["exceeded"].finditer(text)),
         *(_rank(m, 1) for m in _P["any_other"].finditer(text)),
     ]
-    return tuple(sorted(found, key=lambda rank: rank.span))
+    return tuple(sorted(places, key=lambda rank: rank.span))
 
 
 def _rank(match: re.Match[str], place: int) -> Rank:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pincite.text import patterns
-from pincite.text.sentences import sentences, trimmed
+from pincite.text.sentences import sentences, trim
 from pincite.types import Span
 
 MOST_IN_A_RANGE = 50  # "[1-50]": longer ranges are years or typos, not references
@@ -156,8 +156,8 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
         lead = _LEADING_MARKS.match(span.of(blank))
         if spans and lead:  # these marks end the previous sentence
             end = span.start + lead.end()
-            spans[-1] = Span(spans[-1].start, trimmed(blank, Span(span.start, end)).end)
-            span = trimmed(blank, Span(end, span.end))
+            spans[-1] = Span(spans[-1].start, trim(blank, Span(span.start, end)).end)
+            span = trim(blank, Span(end, span.end))
         spans.append(span)
     cited = []
     for span in spans:

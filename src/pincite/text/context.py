@@ -38,7 +38,7 @@ _STEPS = {"last": -1, "past": -1, "next": 1}  # of months or years
 _ANCHOR = re.compile(r"\b(?:1[0-9]|20)\d\d\b")  # another year: the time may be relative to it
 
 
-class Resolved(NamedTuple):
+class DatedTime(NamedTuple):
     """A relative time and the date that it means: "14 May 2004", "May 2004" or "2004"."""
 
     span: Span
@@ -46,12 +46,12 @@ class Resolved(NamedTuple):
 
 
 @lru_cache(maxsize=4096)  # a passage meets several claims
-def resolved(text: str, published: str) -> tuple[Resolved, ...]:
+def relative_times(text: str, published: str) -> tuple[DatedTime, ...]:
     """Return the relative times of a text that was published on an ISO date, which may be partial.
 
-    >>> [time.date for time in resolved("It opened this morning.", "2004-05-14")]
+    >>> [t.date for t in relative_times("It opened this morning.", "2004-05-14")]
     ['14 May 2004']
-    >>> [time.date for time in resolved("It shuts on Friday. It was built last year.", "2004")]
+    >>> [t.date for t in relative_times("It shuts on Friday. It was built last year.", "2004")]
     ['2003']
     """
     parts = re.fullmatch(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?.*", published)
@@ -67,12 +67,12 @@ def resolved(text: str, published: str) -> tuple[Resolved, ...]:
 
 def about_passage(about: str, text: str, published: str | None, page: str = "") -> str:
     """Add to what is known of a page the dates and names that its passage leaves to its context."""
-    dates = (time.date for time in resolved(text, published or ""))
+    dates = (time.date for time in relative_times(text, published or ""))
     names = (referent.name for referent in referents_in(text, page)) if page else ()
     return " · ".join(filter(None, dict.fromkeys([about, *dates, *names])))
 
 
-def _in_sentences(text: str, now: date, *, has_month: bool, has_day: bool) -> Iterator[Resolved]:
+def _in_sentences(text: str, now: date, *, has_month: bool, has_day: bool) -> Iterator[DatedTime]:
     for sentence in sentences_of(text):
         words = sentence.of(text)
         if _ANCHOR.search(words):
@@ -86,7 +86,7 @@ def _in_sentences(text: str, now: date, *, has_month: bool, has_day: bool) -> It
             except (ValueError, OverflowError):  # 30 February, a thousand years ago
                 continue
             if meant := meant or _year(match, now):
-                yield Resolved(Span(*match.span()).moved(sentence.start), meant)
+                yield DatedTime(Span(*match.span()).moved(sentence.start), meant)
 
 
 def _day(match: re.Match[str], now: date, ahead: bool) -> str:

@@ -18,10 +18,10 @@ _THAN = re.compile(r"(?P<stem>.+ than )(?P<a>[^,;:]+?) and (?P<b>[^,;:]+)")
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 
 
-def shared(text: str) -> list[str]:
+def distribute(text: str) -> list[str]:
     """Give each part what it shares with the other; empty unless that is certainly meant.
 
-    >>> shared("Tin and lead are toxic."), shared("Holm and Berg met.")
+    >>> distribute("Tin and lead are toxic."), distribute("Holm and Berg met.")
     (['Tin is toxic', 'lead is toxic'], [])
     """
     text = _BOTH.sub(r"\1", text.strip(" ."))

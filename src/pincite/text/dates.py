@@ -62,8 +62,8 @@ def _contains(outer: Range | None, inner: Range | None) -> bool:
     return inner is not None and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def _may_meet(one: Range | None, other: Range | None) -> bool:
-    return one is None or other is None or (one[0] <= other[1] and other[0] <= one[1])
+def _may_meet(left: Range | None, right: Range | None) -> bool:
+    return left is None or right is None or (left[0] <= right[1] and right[0] <= left[1])
 
 
 # Of languages other than English: 1 for "enero" and "ene".

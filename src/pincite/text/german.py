@@ -53,7 +53,7 @@ class MainClause:
             return replace(self, verb=INDICATIVE.get(key, self.verb), bracket=self.bracket[:-1])
         return replace(self, verb=INDICATIVE.get(self.verb, self.verb))
 
-    def shared(self, second: str) -> str:
+    def second_half(self, second: str) -> str:
         """What follows “und”, with the subject and helper that it lacks; "" in doubt."""
         words, other, subject = second.split(), main_clause(second), self.before
         if other and (other.bracket or other.middle):
@@ -65,7 +65,7 @@ class MainClause:
             words = [*subject, self.verb, *words]
         return " ".join(words) if words[: len(subject)] == subject and not scoped else ""
 
-    def denied(self) -> str:
+    def negation(self) -> str:
         """The clause with “nicht”; "" if it is unclear where that stands, or what it denies."""
         words = [*" ".join(self.before).lower().split(), *self.middle]
         if words[0] in _IN or _MODAL.fullmatch(self.verb):

@@ -88,8 +88,8 @@ def common(claim: str, text: str, declared: str = "") -> str:
     return "" if differ else language or of_text or "en"
 
 
-def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
-    """Return the language of a claim beside a text in the language `other`.
+def of_claim(claim: str, text_language: str | None, declared: str = "") -> str | None:
+    """Return the language of a claim beside a text in `text_language`.
 
     A short claim may show none: one English word beside a text in another language does.
 
@@ -97,15 +97,15 @@ def of_claim(claim: str, other: str | None, declared: str = "") -> str | None:
     ('en', None)
     """
     language = identify(claim, declared)
-    if language or other in ("en", None):
+    if language or text_language in ("en", None):
         return language
     return None if _OWN_WORDS["en"].isdisjoint(claim.lower().split()) else "en"
 
 
-def named(code: str, reader: str = "en") -> str:
+def language_name(code: str, reader: str = "en") -> str:
     """Return a language's name in that of the reader, with its code.
 
-    >>> named("ja"), named("ja", "de"), named("tlh")
+    >>> language_name("ja"), language_name("ja", "de"), language_name("tlh")
     ('Japanese (ja)', 'Japanisch (ja)', 'tlh')
     """
     names = NAMES.get(reader, NAMES["en"])
@@ -119,8 +119,8 @@ def not_read(code: str, read: Collection[str]) -> str:
     'in Finnish (fi); the models read only de, en'
     """
     if set(read) == {"en"}:
-        return f"in {named(code)}; pincite[multilingual] reads more than English"
-    return f"in {named(code)}; the models read only {', '.join(sorted(read))}"
+        return f"in {language_name(code)}; pincite[multilingual] reads more than English"
+    return f"in {language_name(code)}; the models read only {', '.join(sorted(read))}"
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from pincite.text import LEXICON, antonyms, names, patterns, quantities, tables
 from pincite.text.changes import agreeing, ranks
-from pincite.text.context import Resolved, referents_in, resolved
+from pincite.text.context import DatedTime, referents_in, relative_times
 from pincite.text.figures import MONTHS
 from pincite.text.languages import is_english
 from pincite.text.quantities import values as values_of
@@ -57,7 +57,7 @@ def _is_same_comparison(claim: str, sentence: str) -> bool:
     words = {*roots(compared.word), *roots(compared.other)}
     return (
         {*roots(claim)} <= {*roots(sentence)} | words
-        and not quantities.unstated(claim, sentence)
+        and not quantities.unstated_values(claim, sentence)
         and is_negated(claim) == is_negated(sentence)
     )
 
@@ -194,9 +194,9 @@ def with_dates(passage: str, claim: str, published: str) -> str:
     return passage
 
 
-def stated_times(passage: str, claim: str, published: str) -> list[Resolved]:
+def stated_times(passage: str, claim: str, published: str) -> list[DatedTime]:
     """Return the relative times of a passage that mean a date of the claim."""
-    times = resolved(passage, published) if published else ()
+    times = relative_times(passage, published) if published else ()
     dates = [value for value in values_of(claim) if value.measure == "date"] if times else []
     return [
         time

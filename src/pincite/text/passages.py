@@ -147,7 +147,7 @@ def _windows(document: Document, size: int, *, overlap: bool = True) -> list[Spa
 
 
 def _pieces(text: str, sentence: Span) -> list[Unit]:
-    n, word = _counted(sentence.of(text))
+    n, word = _count_words(sentence.of(text))
     if n <= PASSAGE_WORDS:  # true for nearly all
         return [Unit(sentence, n)]
     words = [Span(*match.span()) for match in word.finditer(text, sentence.start, sentence.end)]
@@ -155,7 +155,7 @@ def _pieces(text: str, sentence: Span) -> list[Unit]:
     return [Unit(Span(piece[0].start, piece[-1].end), len(piece)) for piece in pieces]
 
 
-def _counted(text: str) -> tuple[int, re.Pattern[str]]:
+def _count_words(text: str) -> tuple[int, re.Pattern[str]]:
     """Return the number of words, and a pattern of them; a name in Chinese is one English word."""
     n = len(text.split())  # white space is the same as for `_WORD`
     if text.isascii() or len(SPACELESS.findall(text)) <= n:

@@ -95,7 +95,7 @@ _HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(_HEDGES)})\s?(?:a |an |the )?\Z", re
 _NEAR = 24  # characters before a number that are searched for a hedge or a name
 
 
-def hedged(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
+def bounds_at(text: str, start: int, value: float, width: float, digit: float = math.inf) -> Bounds:
     """Return the bounds of a value at `start`; `digit`: place value of its last digit."""
     match = _HEDGE.search(text, max(0, start - _NEAR), start)
     if match is None:
@@ -206,12 +206,12 @@ def _half(match: re.Match[str]) -> Value:
     n = 0.5 if match["scale1"] or match["unit1"] else count_of(match["n"] or "a") + 0.5
     value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
     width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
-    return _limited(match, value, width, unit.measure, unit.name)
+    return _estimate(match, value, width, unit.measure, unit.name)
 
 
-def _limited(match: re.Match[str], value: float, width: float, measure: str, unit: str) -> Value:
+def _estimate(match: re.Match[str], value: float, width: float, measure: str, unit: str) -> Value:
     """Return a value with the bounds that the word before it sets."""
-    low, high, sense = hedged(match.string, match.start(), value, width)
+    low, high, sense = bounds_at(match.string, match.start(), value, width)
     return Value(Span(*match.span()), low, high, measure, unit, sense=sense)
 
 
@@ -237,7 +237,7 @@ def _share(match: re.Match[str]) -> Value | None:
         percent = count_of(match["n"] or "a") * _FRACTIONS[part]
     else:
         percent = 100 * count_of(match["some"]) / max(1.0, count_of(match["all"]))
-    return _limited(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
+    return _estimate(match, percent, _ONE_POINT, "share", "%") if percent <= 100 else None
 
 
 def _part_of_whole(match: re.Match[str]) -> Value | None:
@@ -280,7 +280,7 @@ def _numeral(match: re.Match[str]) -> Value | None:
     if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
         measure, unit = "time", "year"
     factor, (width, digit) = _factor(unit), _rounding(match, value)
-    low, high, sense = hedged(text, start, value * factor, width * factor, digit * factor)
+    low, high, sense = bounds_at(text, start, value * factor, width * factor, digit * factor)
     if unit == "°f":
         low, high = (low - 32) / 1.8, (high - 32) / 1.8
     word = (match["place"] or match["words"] or "").lower()
@@ -396,8 +396,8 @@ def values(text: str, language: str | None = None) -> tuple[Value, ...]:
     known: list[Value] = []
     taken = bytearray(len(text))  # characters used by an earlier reader
     read = (filter(None, map(reader, form.finditer(text))) for form, reader in _READERS)
-    for found in (_read_dates(text), *read):
-        new = [v for v in found if not any(taken[v.span.start : v.span.end])]
+    for candidates in (_read_dates(text), *read):
+        new = [v for v in candidates if not any(taken[v.span.start : v.span.end])]
         for value in new:
             taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
         known += new
@@ -430,35 +430,35 @@ _LONGEST_BEFORE_RANGE = 12  # characters
 def _with_ranges(text: str, known: Sequence[Value]) -> list[Value]:
     """Mark values that are the ends of one range: "between 70 and 90 metres"."""
     ranged = list(known)
-    for n, (one, other) in enumerate(pairwise(known)):
-        join = _JOINS.fullmatch(text, one.span.end, other.span.start)
-        start = max(0, one.span.start - _LONGEST_BEFORE_RANGE)
-        before = _P["before_range"].search(text, start, one.span.start)
+    for n, (left, right) in enumerate(pairwise(known)):
+        join = _JOINS.fullmatch(text, left.span.end, right.span.start)
+        start = max(0, left.span.start - _LONGEST_BEFORE_RANGE)
+        before = _P["before_range"].search(text, start, left.span.start)
         if not join or (before and before["change"]):
             continue
         if "and" in join[0]:
             is_range = bool(before and before["between"])
         else:
-            is_range = other.measure not in ("", "date")
+            is_range = right.measure not in ("", "date")
         if is_range:
-            ranged[n : n + 2] = _ends(one, other)
+            ranged[n : n + 2] = _ends(left, right)
     return ranged
 
 
-def _ends(one: Value, other: Value) -> tuple[Value, Value]:
+def _ends(left: Value, right: Value) -> tuple[Value, Value]:
     """Give two values their range; unchanged if they are no ends of one."""
-    if one.measure == other.measure == "date":
-        if not (one.is_year and other.is_year):
-            return one, other
-        low, high = float(one.dates[0].year or 0), float(other.dates[0].year or 0)
+    if left.measure == right.measure == "date":
+        if not (left.is_year and right.is_year):
+            return left, right
+        low, high = float(left.dates[0].year or 0), float(right.dates[0].year or 0)
     else:
-        if not one.measure and other.measure != "date" and other.unit != "°f":  # "70 and 90 metres"
-            low, high = (end * _factor(other.unit) for end in (one.low, one.high))
-            one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
-        low, high = one.low, other.high
-    if one.measure != other.measure or low >= high:
-        return one, other
-    return replace(one, between=(low, high)), replace(other, between=(low, high))
+        if not left.measure and right.measure != "date" and right.unit != "°f":  # "70 and 90 km"
+            low, high = (end * _factor(right.unit) for end in (left.low, left.high))
+            left = replace(left, low=low, high=high, measure=right.measure, unit=right.unit)
+        low, high = left.low, right.high
+    if left.measure != right.measure or low >= high:
+        return left, right
+    return replace(left, between=(low, high)), replace(right, between=(low, high))
 
 
 _CONVERTED = 0.03  # converted values are rounded: 10 miles are "16 km"
@@ -470,16 +470,16 @@ _THINGS = re.compile(r" (?!was|has|is|as|its|this|less|times)[a-z]+s\b")
 
 
 @lru_cache(maxsize=4096)  # used as a feature, for evidence and for reasons
-def unstated(
+def unstated_values(
     claim: str, source: str, languages: tuple[str | None, str | None] = (None, None)
 ) -> tuple[Value, ...]:
     """The values of `claim` that `source` does not state, in order.
 
     `languages`: of the claim and of the source, if they are known.
 
-    >>> [v.span.of("In 1912 it cost $5 m.") for v in unstated("In 1912 it cost $5 m.", "4/7/1912")]
+    >>> [v.span.of("$5 m in 1912") for v in unstated_values("$5 m in 1912", "4/7/1912")]
     ['$5 m']
-    >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
+    >>> unstated_values("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     ()
     """
     of_source = languages[1] or identify(source)
@@ -569,19 +569,19 @@ def _is_last(value: Value, claim: str, source: str) -> bool:
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
 
 
-def _is_same_number(one: Value, other: Value) -> bool:
-    if {(one.measure, one.unit), (other.measure, other.unit)} == _POUNDS:
-        one, other = (replace(_as_written(value), measure="", unit="") for value in (one, other))
-    if one.measure != other.measure:
-        if "" not in (one.measure, other.measure):
+def _is_same_number(left: Value, right: Value) -> bool:
+    if {(left.measure, left.unit), (right.measure, right.unit)} == _POUNDS:
+        left, right = (replace(_as_written(value), measure="", unit="") for value in (left, right))
+    if left.measure != right.measure:
+        if "" not in (left.measure, right.measure):
             return False
-        if "share" in (one.measure, other.measure):
-            return _is_proportion(one, other) if other.measure else _is_proportion(other, one)
-        one, other = _as_written(one), _as_written(other)
-    common = min(one.high, other.high) - max(one.low, other.low)
-    slack = _tolerance(one, other)
-    if one.unit == other.unit and one.low < one.high and other.low < other.high:
-        narrower = min(one.high - one.low, other.high - other.low)
+        if "share" in (left.measure, right.measure):
+            return _is_proportion(left, right) if right.measure else _is_proportion(right, left)
+        left, right = _as_written(left), _as_written(right)
+    common = min(left.high, right.high) - max(left.low, right.low)
+    slack = _tolerance(left, right)
+    if left.unit == right.unit and left.low < left.high and right.low < right.high:
+        narrower = min(left.high - left.low, right.high - right.low)
         return common > min(slack, narrower / 2)  # 13 % and 14 % only touch, at 13.5 %
     return common >= -slack
 
@@ -593,14 +593,14 @@ def _is_proportion(number: Value, share: Value) -> bool:
     return min(share.high, 100 * number.high) >= max(share.low, 100 * number.low)
 
 
-def _tolerance(one: Value, other: Value) -> float:
+def _tolerance(left: Value, right: Value) -> float:
     """How far two numbers may lie apart, in the base unit of their measure."""
-    largest = max(abs(one.high), abs(other.high))
-    if one.unit == other.unit or one.measure != other.measure or not one.measure:
+    largest = max(abs(left.high), abs(right.high))
+    if left.unit == right.unit or left.measure != right.measure or not left.measure:
         return _EPSILON * largest
-    if one.measure == "temperature":
+    if left.measure == "temperature":
         return _CONVERTED_DEGREE
-    sizes = (_OF_SEVERAL_SIZES.get(value.unit, 0.0) for value in (one, other))
+    sizes = (_OF_SEVERAL_SIZES.get(value.unit, 0.0) for value in (left, right))
     return max(*sizes, _CONVERTED) * largest
 
 

@@ -48,10 +48,10 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     """
     text = _LONE_SURROGATES.sub("\ufffd", text)
     spans = []
-    for line in (trimmed(text, line) for line in _lines(text)):
+    for line in (trim(text, line) for line in _lines(text)):
         if line.start < line.end:
             pieces = _split(_OTHER_SPACES.sub(" ", line.of(text)), language)
-            spans += [trimmed(text, piece.moved(line.start)) for piece in pieces]
+            spans += [trim(text, piece.moved(line.start)) for piece in pieces]
     return [span for span in spans if span.start < span.end]
 
 
@@ -71,7 +71,7 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
             return True
         return language != "en" and _goes_on_in(language, text, left, right)
 
-    spans = joined(sentences(text, language), is_one_sentence)
+    spans = merge_spans(sentences(text, language), is_one_sentence)
     if language == "en":
         return spans
     cut = _CUTS.get(language, _cut_at_measures)
@@ -84,7 +84,7 @@ def source_sentences(text: str, language: str | None = None) -> list[Span]:
     return sentences(text) if language == "en" else whole_sentences(text, language)
 
 
-def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
+def merge_spans(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
     """Merge each span with the next if `goes_on` holds for the pair."""
     merged: list[Span] = []
     for span in spans:
@@ -172,7 +172,7 @@ _CUTS = {
 
 def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
     edges = zip([span.start, *cuts], [*cuts, span.end], strict=True)
-    return [trimmed(text, Span(start, end)) for start, end in edges]
+    return [trim(text, Span(start, end)) for start, end in edges]
 
 
 def n_words(text: str) -> int:
@@ -185,7 +185,7 @@ def n_words(text: str) -> int:
     return n_with_spaces + n_signs // CHARS_A_CJK_WORD + n_letters // CHARS_A_SOUTHEAST_WORD
 
 
-def trimmed(text: str, span: Span) -> Span:
+def trim(text: str, span: Span) -> Span:
     """Trim white space; a blank span becomes empty at its start."""
     piece = span.of(text)
     lead = len(piece) - len(piece.lstrip())

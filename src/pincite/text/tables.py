@@ -288,7 +288,7 @@ def _stating_cell(lookup: Lookup) -> str:
     text = "\n".join(filter(None, (lookup.rows[0].caption, _without_others(lookup))))
     wanted, stated = {*roots(claim)}, {*roots(text)}
     is_near = len(wanted - stated) <= _MOST_LACKING * len(wanted)
-    return text if is_near and not quantities.unstated(claim, text) else ""
+    return text if is_near and not quantities.unstated_values(claim, text) else ""
 
 
 def _without_others(lookup: Lookup) -> str:
@@ -305,15 +305,15 @@ def _without_others(lookup: Lookup) -> str:
         if header in kept
         or not (_P["numeric"].fullmatch(text) or claim_keys.isdisjoint(roots(text)))
     )
-    lacks = not lookup.columns or quantities.unstated(claim, rest)
+    lacks = not lookup.columns or quantities.unstated_values(claim, rest)
     return row.line if lacks and not other_value(lookup) else rest
 
 
-def unstated(
+def unstated_values(
     claim: str, source: str, languages: tuple[str | None, str | None] = (None, None)
 ) -> tuple[Value, ...]:
-    """`quantities.unstated`, without the values that follow from two cells or two values."""
-    absent = quantities.unstated(claim, source, languages)
+    """`quantities.unstated_values`, without the values that follow from two cells or two values."""
+    absent = quantities.unstated_values(claim, source, languages)
     if not absent:
         return ()
     wordings = [f" {derived.wording} " for derived in _derive(claim, source)]
@@ -357,7 +357,7 @@ def _other_cell(lookup: Lookup) -> OtherValue | None:
     for value in claimed:
         rivals = [h for h in _near(value, claim, others) if others[h].measure == value.measure]
         is_other = value not in stated and rivals
-        if not is_other or not quantities.unstated(value.span.of(claim), names):
+        if not is_other or not quantities.unstated_values(value.span.of(claim), names):
             continue
         if all(quantities.conflict(others[header], value) for header in rivals):
             return OtherValue(value.span, row.cells[rivals[0]])

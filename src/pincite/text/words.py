@@ -180,8 +180,8 @@ def best_sentence(claim: str, passage: str) -> Span | None:
     Scores what is shared, so long sentences have no advantage; the first wins ties.
     """
     spans = sentences_of(passage)
-    best = max(spans, key=lambda span: shared(claim, span.of(passage)), default=None)
-    return best if best and shared(claim, best.of(passage)) > 0 else None
+    best = max(spans, key=lambda span: overlap(claim, span.of(passage)), default=None)
+    return best if best and overlap(claim, best.of(passage)) > 0 else None
 
 
 def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
@@ -203,10 +203,10 @@ def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | Non
         if i >= 0 and i + 1 < len(spans) and spans[i + 1].end - spans[i].start <= _LONGEST_QUOTE
         if not is_heading(passage, spans[i]) and not is_heading(passage, spans[i + 1])
     ]
-    alone = shared(claim, best.of(passage))
-    widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
+    alone = overlap(claim, best.of(passage))
+    widest = max(pairs, key=lambda span: overlap(claim, span.of(passage)), default=best)
     more = _WORTH_MORE * (2 if SPACELESS.search(claim) else 1)  # a word is cut into several pieces
-    return widest if shared(claim, widest.of(passage)) >= alone + more else best
+    return widest if overlap(claim, widest.of(passage)) >= alone + more else best
 
 
 def quoted_sentence(claim: str, passage: str) -> Span | None:
@@ -253,7 +253,7 @@ def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
                 n_dates += bool(in_one_language and rivals(date, claimed, numbers))
             else:
                 n_dates += date.key in stated
-        return shared(claim, sentence) + _DATE_WEIGHT * n_dates
+        return overlap(claim, sentence) + _DATE_WEIGHT * n_dates
 
     sentences = [
         ScoredSentence(span, score(span.of(passage)))
@@ -295,12 +295,12 @@ def is_heading(passage: str, span: Span) -> bool:
 
 
 @lru_cache(maxsize=4096)  # used by both functions that choose a sentence
-def shared(claim: str, sentence: str) -> float:
+def overlap(claim: str, sentence: str) -> float:
     """The weight of `claim`'s words, names and figures that `sentence` shares.
 
     A small number alone does not count: 34 children are not a crew of 34.
 
-    >>> shared("It opened in 1911.", "Opened 1911."), shared("Of 21 crew", "There are 21 chairs.")
+    >>> overlap("It opened in 1911.", "Opened 1911."), overlap("Of 21 crew", "There are 21 chairs.")
     (3.0, 0.0)
     """
     in_sentence, keys = stems(sentence), {figure.key for figure in figures(_in_english(sentence))}

@@ -11,7 +11,7 @@ from pincite.text import citation_marks, patterns
 from pincite.text.citation_marks import Mark
 from pincite.text.hosts import host_of
 from pincite.text.identifiers import identifiers_in
-from pincite.text.sentences import n_words, trimmed
+from pincite.text.sentences import n_words, trim
 from pincite.types import Span
 from pincite.wiki.flat import BlockKind, Flat, Writer
 from pincite.wiki.templates import Source, Use, address_in
@@ -39,7 +39,7 @@ _NEAR = 30  # characters before a mark
 
 def read_manuscript(source: str) -> Flat | None:
     """Convert a manuscript to the flat form; None without numbered citations."""
-    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
+    lines = [trim(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, listed = _entries(source, lines)
     parts = _parts(source, [Span(0, 0) if line in listed else line for line in lines])
     marks = {part: _bracketed(source, part) for part, _ in parts}
@@ -64,7 +64,7 @@ def read_manuscript(source: str) -> Flat | None:
 
 def listed_references(source: str) -> list[Source]:
     """The references of a list in plain text; without a heading or numbers, one a line."""
-    lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
+    lines = [trim(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, _ = _entries(source, lines)
     spans = [*entries.values()] or [line for line in lines if line.start < line.end]
     return [_reference(source, span) for span in spans]

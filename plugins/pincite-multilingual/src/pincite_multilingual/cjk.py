@@ -3,7 +3,7 @@
 import re
 
 from pincite.text.figures import MONTHS
-from pincite_multilingual.words import SCALES, VAGUE, Meaning, Words, blanked
+from pincite_multilingual.words import SCALES, VAGUE, Meaning, Words, mask_letters
 
 _DIGITS = {sign: n for n, sign in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 _TENS = {"十": 10, "百": 100, "千": 1000}
@@ -26,7 +26,7 @@ def meaning(match: re.Match[str], words: Words) -> Meaning | None:
         return int(value) if value < _MYRIAD else 0
 
     if match["kept"]:
-        return Meaning(blanked(match[0]))
+        return Meaning(mask_letters(match[0]))
     if match["year"] or match["era"]:
         year = n("year") or _ERAS.get(match["era"], _MINGUO) + (n("nth") or 1)
         when = _WHEN[match["when"][0]] if match["when"] else ""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pincite.text.figures import Piece, Rendering, fold
 from pincite.types import Span
 from pincite_multilingual import cjk, european
-from pincite_multilingual.words import CJK, LANGUAGES, Meaning, blanked, words_of
+from pincite_multilingual.words import CJK, LANGUAGES, Meaning, mask_letters, words_of
 
 __all__ = ["LANGUAGES", "in_english"]
 
@@ -29,7 +29,7 @@ def in_english(text: str, language: str) -> Rendering:
     rendered, pieces = "", list[Piece]()
     for match in words.pattern.finditer(fold(text)):
         meaning = meaning_of(match, words)
-        english, is_unsure = meaning or Meaning(blanked(match[0]))
+        english, is_unsure = meaning or Meaning(mask_letters(match[0]))
         if meaning and is_cjk:  # no spaces separate words there
             english = f"{english} " if rendered.endswith(" ") else f" {english} "
         pieces.append(Piece(len(rendered), Span(*match.span()), is_unsure))

@@ -67,7 +67,7 @@ class Words:
         return Meaning(english, english in VAGUE or match["words"].lower() in self.unsure)
 
 
-def blanked(text: str) -> str:
+def mask_letters(text: str) -> str:
     """Return a text with a letter of no English word for each of its letters."""
     return _LETTER.sub("q", text)
 

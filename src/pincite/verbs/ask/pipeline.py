@@ -316,7 +316,7 @@ class LiteratureFinder:
 
     def _with_passages(self, question: str, found: Sequence[Reference]) -> list[Reference]:
         def by_words(document: Document) -> list[Passage]:
-            ranked = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
+            ranked = sorted(passages(document), key=lambda p: -wording.overlap(question, p.text))
             return ranked[:RANKED]
 
         long = [each.document for each in found if len(each.document.text) > WHOLE]

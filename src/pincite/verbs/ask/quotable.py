@@ -8,7 +8,7 @@ from itertools import takewhile
 from pincite.documents.papers import in_own_words
 from pincite.text import patterns, word_lists, words_of
 from pincite.text.finite import NOT, finite_verb
-from pincite.text.sentences import joined, source_sentences
+from pincite.text.sentences import merge_spans, source_sentences
 from pincite.text.syntax import AUXILIARIES, PREPOSITIONS
 from pincite.types import Span
 from pincite.verbs.ask import abstracts
@@ -151,7 +151,7 @@ def sentences_of(source: int, reference: Reference, n_passages: int) -> list[Quo
     candidates = []
     for piece in within or [Span(0, len(text))]:
         spans = source_sentences(piece.of(text), document.language)
-        spans = joined([span.moved(piece.start) for span in spans], cut)
+        spans = merge_spans([span.moved(piece.start) for span in spans], cut)
         kinds = abstracts.parts([span.of(text) for span in spans], whole=not within)
         for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
             own = Span(span.start + len(abstracts.label_of(span.of(text))), span.end)

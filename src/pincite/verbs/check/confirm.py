@@ -219,7 +219,9 @@ def prefer_stated_figures(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) 
     for document, places in _by_document(pairs).items():
         confirming = [n for n in places if _confirms(evidence[n])]
         quotes_of = {n: f"{evidence[n].passage.about}\n{evidence[n].quoted}" for n in confirming}
-        lacking = [n for n, quote in quotes_of.items() if tables.unstated(document.reading, quote)]
+        lacking = [
+            n for n, quote in quotes_of.items() if tables.unstated_values(document.reading, quote)
+        ]
         if len(lacking) < len(confirming):
             for n in lacking:
                 result[n] = replace(evidence[n], stance=_SILENT)
@@ -238,7 +240,7 @@ def with_stance(
     if _refutes(reading, evidence, document, of_document):
         return replace(evidence, stance=Stance(0.0, evidence.prob_refuted))
     is_supported = evidence.prob_supported >= decide.THRESHOLD
-    if evidence.contradiction or (is_supported and tables.unstated(reading, document)):
+    if evidence.contradiction or (is_supported and tables.unstated_values(reading, document)):
         is_supported = False  # as in `decide.label_of`
     supported = evidence.prob_supported if is_supported else 0.0
     return replace(decide.without(evidence, WitnessKind.NETWORK), stance=Stance(supported, 0.0))
@@ -288,7 +290,7 @@ def _contrary(reading: str, evidence: Evidence) -> tuple[Witness, ...]:
     """
     text = f"{evidence.passage.about}\n{evidence.passage.text}"
     by_rule = tuple(w for w in evidence.witnesses if w.kind is not WitnessKind.NETWORK)
-    if by_rule or tables.unstated(reading, text):
+    if by_rule or tables.unstated_values(reading, text):
         return by_rule if decide.refutes(evidence) else ()
     own = set(words.roots(reading))
     has_all = len(own) >= quotes.SHORTEST_QUOTE and own <= set(words.roots(text))
@@ -327,7 +329,7 @@ def confirm_by_neighbours(
     if best is None:
         return _confirmed_as_quoted_by_model(evidence, margins)
     quote = f"{passage.about}\n{best.of(passage.text)}"
-    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated(reading, quote)
+    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated_values(reading, quote)
     least = TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
     return _confirmed_weakly(evidence, best, is_clear=margins[best] >= least)
 

@@ -262,7 +262,7 @@ def _german_negation(text: str) -> str:
     clause = None if _P["german_quote"].search(text) else main_clause(text)
     if clause is None or (clause.tail and not _P["subordinate"].fullmatch(clause.tail)):
         return _NOT_THE_CASE["de"] + text
-    plain = "" if "weil" in clause.tail else clause.denied()
+    plain = "" if "weil" in clause.tail else clause.negation()
     return (plain or f"Es trifft nicht zu, dass {clause.verb_last()}") + "." * text.endswith(".")
 
 

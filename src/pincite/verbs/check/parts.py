@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from pincite.text import patterns, syntax
 from pincite.text.clauses import clauses
-from pincite.text.coordination import shared
+from pincite.text.coordination import distribute
 from pincite.text.figures import MONTHS
 from pincite.text.finite import NOT, Finite, finite_verb, is_plural, lemmas
 from pincite.text.german import main_clause, main_order
@@ -228,7 +228,7 @@ def _clauses(text: str) -> list[str]:
         return []
     first, *others = (clause.text for clause in clauses(text))
     if not others:
-        return _halves(text) or shared(text)
+        return _halves(text) or distribute(text)
     result = [first]
     for other in others:
         named = _resolve_pronoun(other, first)
@@ -364,7 +364,7 @@ def _german_halves(text: str) -> list[str]:
     for match in _P["und"].finditer(text):
         first = text[: match.start()]
         clause = main_clause(first)
-        second = clause.shared(text[match.end() :]) if clause and not clause.tail else ""
+        second = clause.second_half(text[match.end() :]) if clause and not clause.tail else ""
         if second:
             halves = [first, second]
             facts = [half for half in halves if kind_of(half, "de") is StatementType.DESCRIPTIVE]

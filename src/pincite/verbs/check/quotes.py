@@ -137,7 +137,7 @@ def _differs_in_negation(reading: str, sentence: str) -> bool:
     """Whether only one is negated: of a sentence, the clause that shares most with the reading."""
     is_negated = words.is_negated(reading)
     clauses = [
-        (words.shared(reading, clause), words.is_negated(clause) != is_negated)
+        (words.overlap(reading, clause), words.is_negated(clause) != is_negated)
         for clause in _P["clauses"].split(sentence)
     ]
     _, differs = max(clauses)
@@ -188,7 +188,7 @@ def speaker_in(reading: str, text: str, quote: Span, language: str = "en") -> st
     for sentence in source_sentences(quote.of(text), language):
         span = sentence.moved(quote.start)
         speaker = _speaker_of(reading, text, span, language)
-        weights[speaker] = max(words.shared(reading, span.of(text)), weights.get(speaker, 0.0))
+        weights[speaker] = max(words.overlap(reading, span.of(text)), weights.get(speaker, 0.0))
     own = weights.pop("", -1.0)
     # What a reading says of the speaker is not only according to them.
     about = attribution.subject_name(reading) if attribution.ascribes(reading) else ""
@@ -213,7 +213,7 @@ def _speaker_of(reading: str, text: str, span: Span, language: str) -> str:
     inside = [quotation for quotation in quotations if quotation.overlaps(span)]
     quoted = " ".join(text[max(a, span.start) : min(b, span.end)] for a, b in inside)
     rest = QUOTATION.sub(" ", sentence) if quoted != sentence else ""
-    if n_words(quoted) < _SHORTEST_QUOTATION or words.shared(reading, quoted) <= words.shared(
+    if n_words(quoted) < _SHORTEST_QUOTATION or words.overlap(reading, quoted) <= words.overlap(
         reading, rest
     ):
         return ""

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Annotated
 
 from pincite.text import patterns, syntax, words_of
-from pincite.text.context import resolved
+from pincite.text.context import relative_times
 from pincite.text.finite import NOT, finite_verb, is_plural, lemmas
 from pincite.types import Doc, Span
 from pincite.verbs.check.quotes import QUOTATION
@@ -139,7 +139,7 @@ def _commands(clause: str) -> bool:
 
 def _write_dates(text: str, date: str) -> tuple[str, bool]:
     """Write out "last year" by the date; also whether nothing of the kind is left."""
-    times = resolved(text, date or _ANY_DAY)
+    times = relative_times(text, date or _ANY_DAY)
     known = [time for time in times if not time.span.of(text).endswith(" ago")]
     for span, meant in reversed(known if date else ()):
         before = text[: span.start].rstrip().rpartition(" ")[2].lower()

@@ -182,7 +182,7 @@ class BetterSources:
         if judged.contradiction or decide.refutes(judged):
             return False
         source = f"{alone.about}\n{alone.text}"
-        absent = tables.unstated(claim.text, source, (claim.language, None))
+        absent = tables.unstated_values(claim.text, source, (claim.language, None))
         for value in quantities.values(alone.text):
             if any(quantities.conflict(value, claimed) for claimed in absent):
                 return False

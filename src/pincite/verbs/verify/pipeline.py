@@ -34,12 +34,12 @@ from pincite.retrieval import cascade
 from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred
 from pincite.text.clauses import clauses
 from pincite.text.dates import stated_date
-from pincite.text.languages import named
+from pincite.text.languages import language_name
 from pincite.text.page_numbers import UNREAD
 from pincite.text.passages import cited_passages, whole
 from pincite.text.sentences import sentences
 from pincite.text.syntax import Clause
-from pincite.text.words import shared
+from pincite.text.words import overlap
 from pincite.types import (
     GAP,
     Article,
@@ -65,7 +65,7 @@ from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, only_quo
 
 # English wikis that use another language code.
 _ENGLISH = {"simple": "en", "": "en"}
-# What a quote must share with a claim (`words.shared`: two words or a figure) if its passage is far
+# What a quote must share with a claim (`overlap`: two words or a figure) if its passage is far
 # from supporting it. Of 193 such quotes for SciFact and WiCE dev claims, 40 share less; the 19 that
 # we read showed nothing of their claims ("### Select Language:").
 LEAST_SHARED = 2.0
@@ -146,7 +146,7 @@ class VerifyPipeline:
         """Yield one finding per claim, in article order, as soon as it is known."""
         stated = article.language
         language = _ENGLISH.get(stated) or code_of(stated) or stated
-        detail = f"the article is in {named(language)}"
+        detail = f"the article is in {language_name(language)}"
         for claim in article.claims:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)
@@ -208,7 +208,7 @@ class VerifyPipeline:
         if origin := copied_from(source, citation.url or citation.archive_url or ""):
             why = Unchecked(source.url, Reason.CIRCULAR, origin)
         elif source.language and source.language not in self.languages:
-            why = Unchecked(source.url, Reason.LANGUAGE, named(source.language))
+            why = Unchecked(source.url, Reason.LANGUAGE, language_name(source.language))
         if why:
             return ReadSource(citation, cited._replace(source=why))
         if not source.published:
@@ -340,7 +340,7 @@ class VerifyPipeline:
         if not evidence.quote or evidence.contradiction:
             return False
         is_near = decide.is_near(evidence, self.threshold)
-        return not is_near and shared(claim.text, evidence.quoted) < LEAST_SHARED
+        return not is_near and overlap(claim.text, evidence.quoted) < LEAST_SHARED
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         results = tuple(one.result for one in checked)

@@ -100,7 +100,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "words": wording,
         "wrong": (),
         "short_name_of": wording.short_name_of,
-        "language_named": languages.named,
+        "language_named": languages.language_name,
         "shortened": cells.shortened,
         "excerpt": wording.excerpt,
         "sentence": _sentence,

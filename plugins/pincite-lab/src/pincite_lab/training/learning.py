@@ -93,7 +93,7 @@ def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[Labelled
         elif number % 3 == 2:
             drawn = chance.sample(found, min(NEIGHBOURS, len(found)))
             others = [p.text for p in drawn if p.doc_id != passage.doc_id]
-            shown = max(others, key=lambda other: words.shared(claim, other), default="")
+            shown = max(others, key=lambda other: words.overlap(claim, other), default="")
             label = "nei"
         if text and shown:
             rows.append(LabelledClaim(f"made-{number}", text, shown, label))
