@@ -61,8 +61,8 @@ def unstated_atoms(claim: str, passages: Sequence[Passage], language: str = "") 
     return _in_order([*kept, *quotations])
 
 
-def is_within(part: Part, others: Iterable[Part]) -> bool:
-    return any(o.span.start <= part.span.start and part.span.end <= o.span.end for o in others)
+def is_within(part: Part, parts: Iterable[Part]) -> bool:
+    return any(p.span.start <= part.span.start and part.span.end <= p.span.end for p in parts)
 
 
 def beyond_quote(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
         source = "\n".join(f"{p.about}\n{p.text}" for p in (*passages, passage))
         return len(tables.unstated(claim, source)) + len(names.missing(claim, source))
 
-    for of_source in sorted(evidence, key=lambda found: max(e.score for e in found), reverse=True):
+    for of_source in sorted(evidence, key=lambda group: max(e.score for e in group), reverse=True):
         best = min(of_source, key=lambda e: (n_unstated(e.passage), -e.score))
         passages.append(best.passage)
     return passages
@@ -113,8 +113,8 @@ def _in_order(parts: Iterable[Part]) -> list[Part]:
 def _merged(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
     """Merge the parts of one kind that only a comma, a space or the like separates."""
 
-    def are_neighbours(one: Span, other: Span) -> bool:
-        return _P[kind].fullmatch(claim, one.end, other.start) is not None
+    def are_neighbours(before: Span, after: Span) -> bool:
+        return _P[kind].fullmatch(claim, before.end, after.start) is not None
 
     spans = joined([part.span for part in parts if part.kind == kind], are_neighbours)
     return [_atom(kind, span, claim) for span in spans]

@@ -163,10 +163,10 @@ def _states_what_is_denied(clause: str, sentence: str) -> bool:
     return not denied.isdisjoint(roots(opening))
 
 
-def _denial_of(stated: str, given: Sequence[Denial]) -> Denial | None:
+def _denial_of(stated: str, candidates: Sequence[Denial]) -> Denial | None:
     """Return the first denial whose first word a text states, with most of the rest."""
     known = set(roots(stated))
-    for denial in given:
+    for denial in candidates:
         n_stated = sum(root in known for root in denial.roots)
         if denial.roots[0] in known and n_stated >= _MOST_DENIED * len(denial.roots):
             return denial

@@ -89,7 +89,7 @@ class Frame:
             following = _NEXT_WORD.match(sentence, end)
             return Span(*following.span("word")) if following else Span(end, end)
         joint = _ENDS if self._reaches_over_joints(match[0]) else _JOINTS
-        ends = (found.end() for found in joint.finditer(sentence))
+        ends = (border.end() for border in joint.finditer(sentence))
         start_of_clause = max((place for place in ends if place <= match.start()), default=0)
         if self.reach == "closes":
             return Span(start_of_clause, match.start())

@@ -44,7 +44,7 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
     pairs = zip(weights, map(shares, runs), strict=True)
-    return _rank_by_sums(runs, [[weight * each for each in run] for weight, run in pairs], k)
+    return _rank_by_sums(runs, [[weight * share for share in run] for weight, run in pairs], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -99,12 +99,12 @@ def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
     A passage found in several counts once, with its best score. Ties break on passage id.
     """
-    found: dict[str, Hit] = {}
+    best: dict[str, Hit] = {}
     for hit in (hit for run in runs for hit in run):
-        known = found.setdefault(hit.passage.passage_id, hit)
+        known = best.setdefault(hit.passage.passage_id, hit)
         if hit.score > known.score:
-            found[hit.passage.passage_id] = hit
-    order = sorted(found.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
+            best[hit.passage.passage_id] = hit
+    order = sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
     return [hit._replace(rank=rank) for rank, hit in enumerate(order[:k], 1)]
 
 
@@ -183,19 +183,19 @@ class Fused:
         words, meanings = [query.words for query in forms], [query.text for query in forms]
         n = self.depth or k
 
-        def merge(both: Sequence[list[Hit]]) -> list[Hit]:
-            return fused(both[0], both[1], k, self.mode, self.dense_share)
+        def merge(runs: Sequence[list[Hit]]) -> list[Hit]:
+            return fused(runs[0], runs[1], k, self.mode, self.dense_share)
 
         corpus: Any = getattr(self.lexical, "corpus", None)
         if corpus is getattr(self.dense, "corpus", None) and corpus is not None:
             # The corpus reads texts only after merging.
-            both = [(self.lexical, words), (self.dense, meanings)]
-            found: list[list[Hit]] = corpus.together(both, n, merge)
-            return found
+            searches = [(self.lexical, words), (self.dense, meanings)]
+            rankings: list[list[Hit]] = corpus.together(searches, n, merge)
+            return rankings
         nothing: list[list[Hit]] = [[] for _ in forms]
         by_words = self.lexical.retrieve(words, n) if self.lexical else nothing
         by_meaning = self.dense.retrieve(meanings, n) if self.dense else nothing
-        return [merge(both) for both in zip(by_words, by_meaning, strict=True)]
+        return [merge(runs) for runs in zip(by_words, by_meaning, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +209,8 @@ class Reranked:
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return at most `k` of the first hits per query."""
-        found = self.retriever.retrieve(queries, self.read)
-        return [self._order(*each)[:k] for each in zip(queries, found, strict=True)]
+        runs = self.retriever.retrieve(queries, self.read)
+        return [self._order(query, run)[:k] for query, run in zip(queries, runs, strict=True)]
 
     def _order(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Order the hits by the reader's log-odds with the search's prior (`fusion.with_prior`).
