@@ -29,7 +29,7 @@ def atoms(claim: str) -> list[Part]:
         span = Span(*match.span(match.lastindex or 0))
         if len(span.of(claim).split()) >= QUOTED_WORDS:
             parts.append(_atom("quotation", span, claim))
-    return _in_order(parts)
+    return _sorted_parts(parts)
 
 
 def unstated_atoms(claim: str, passages: Sequence[Passage], language: str = "") -> list[Part]:
@@ -56,9 +56,9 @@ def unstated_atoms(claim: str, passages: Sequence[Passage], language: str = "") 
 
     unstated = [atom for atom in atoms(claim) if is_unstated(atom)]
     quotations = [part for part in unstated if part.kind == "quotation"]
-    merged = [*_merged(unstated, "figure", claim), *_merged(unstated, "name", claim)]
+    merged = [*_merge_parts(unstated, "figure", claim), *_merge_parts(unstated, "name", claim)]
     kept = [part for part in merged if part.kind == "figure" or not is_within(part, quotations)]
-    return _in_order([*kept, *quotations])
+    return _sorted_parts([*kept, *quotations])
 
 
 def is_within(part: Part, parts: Iterable[Part]) -> bool:
@@ -106,11 +106,11 @@ def _atom(kind: PartKind, span: Span, claim: str) -> Part:
     return Part(kind, span, span.of(claim), supported=False)
 
 
-def _in_order(parts: Iterable[Part]) -> list[Part]:
+def _sorted_parts(parts: Iterable[Part]) -> list[Part]:
     return sorted(parts, key=lambda part: (part.span, part.kind))
 
 
-def _merged(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
+def _merge_parts(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
     """Merge the parts of one kind that only a comma, a space or the like separates."""
 
     def are_neighbours(before: Span, after: Span) -> bool:

@@ -63,16 +63,16 @@ def misattribution(claim: Claim, passage: Passage) -> Witness | None:
     for span in wording.sentences_of(passage.text):
         sentence = span.of(passage.text)
         if n_words(sentence) <= _LONGEST and wording.missing_words(text, sentence) <= _RELATED:
-            witness = swapped(text, sentence, page)
+            witness = find_swap(text, sentence, page)
             if witness and not names.is_in(witness.other, before):
                 return replace(witness, sentence=span)
     return _of_other_referent(text, passage, page) or _of_other_person(claim, passage, page)
 
 
-def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
+def find_swap(text: str, sentence: str, page: str = "") -> Witness | None:
     """Find two names or things of a claim in each other's roles.
 
-    >>> str(swapped("Berg sued Holm.", "Holm sued Berg.").note)
+    >>> str(find_swap("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
     if wording.is_negated(text) or _P["unsure"].search(sentence):
@@ -168,7 +168,7 @@ def subject_name(sentence: str) -> str:
 
 def said_by_another(claim: str, passage: Passage) -> Witness | None:
     """Return what another says than whom a claim names, who speaks too; or what is only asked."""
-    page, (name, content) = passage.page or passage.text, _ascribed(claim)
+    page, (name, content) = passage.page or passage.text, _split_ascription(claim)
     if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
         return None
     wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
@@ -250,7 +250,7 @@ def _spoken(page: str) -> list[_Spoken]:
     return spoken
 
 
-def _ascribed(claim: str) -> tuple[str, str]:
+def _split_ascription(claim: str) -> tuple[str, str]:
     """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
     if according := _P["according"].match(claim):
         return according["name"], according["content"]

@@ -17,7 +17,7 @@ from pincite.judgement.comparable import (
     ClaimClause,
     Denial,
     SourceText,
-    dated,
+    dates_in,
     denials,
     has_other_baseline,
     is_of_same_time,
@@ -196,7 +196,7 @@ def _is_of_another(denial: Denial, sentence: str, clause: str) -> bool:
 def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find a sentence that says the same with a word of the opposite meaning."""
     text = clause.text
-    is_dated = bool(dated(text))
+    is_dated = bool(dates_in(text))
     for span, sentence in source.sentences:
         comparison = antonyms.compare(text, sentence)
         if comparison is None or comparison.agrees:

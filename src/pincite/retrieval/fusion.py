@@ -69,7 +69,7 @@ def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     return [Hit(p, 1.0 / rank, rank) for rank, p in enumerate(list(passages.values())[:k], 1)]
 
 
-def fused(
+def fuse(
     lexical: Sequence[Hit],
     dense: Sequence[Hit],
     k: int,
@@ -94,7 +94,7 @@ def fused(
     return [hit._replace(found_by=ways[hit.passage.passage_id]) for hit in hits]
 
 
-def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+def pool_hits(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     """Merge hits of several collections into the `k` best by their comparable scores.
 
     A passage found in several counts once, with its best score. Ties break on passage id.
@@ -108,13 +108,13 @@ def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     return [hit._replace(rank=rank) for rank, hit in enumerate(order[:k], 1)]
 
 
-def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+def merge_by_share(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     """Merge runs whose scores are not comparable, each hit by its share of its run's best.
 
     The best hits of all runs then tie, and a verifier, which reads them all, has to decide.
     """
     of_runs = ([h._replace(score=s) for h, s in zip(r, shares(r), strict=True)] for r in runs)
-    return pooled(list(of_runs), k)
+    return pool_hits(list(of_runs), k)
 
 
 def shares(run: Sequence[Hit]) -> list[float]:
@@ -145,7 +145,7 @@ def with_prior(score: float, share: float) -> float:
     return score + PRIOR_WEIGHT * share
 
 
-def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
+def filter_hits(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
     chosen = [hit for hit in hits if keep(hit)]
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
 
@@ -178,13 +178,13 @@ class Fused:
     dense_share: float = DENSE_SHARE
 
     def retrieve(self, queries: Sequence[str | HybridQuery], k: int) -> list[list[Hit]]:
-        """Return the `k` best of the union of both per query; scores as in `fusion.fused`."""
+        """Return the `k` best of the union of both per query; scores as in `fusion.fuse`."""
         forms = [q if isinstance(q, HybridQuery) else HybridQuery(q, q) for q in queries]
         words, meanings = [query.words for query in forms], [query.text for query in forms]
         n = self.depth or k
 
         def merge(runs: Sequence[list[Hit]]) -> list[Hit]:
-            return fused(runs[0], runs[1], k, self.mode, self.dense_share)
+            return fuse(runs[0], runs[1], k, self.mode, self.dense_share)
 
         corpus: Any = getattr(self.lexical, "corpus", None)
         if corpus is getattr(self.dense, "corpus", None) and corpus is not None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from pincite.judgement.attribution import swapped
+from pincite.judgement.attribution import find_swap
 from pincite.judgement.confirmation import SAME_TOPIC
 from pincite.judgement.force import weaker
 from pincite.text import antonyms, names, patterns, words, words_of
@@ -88,7 +88,7 @@ def may_confirm(reading: str, passage: Passage, span: Span) -> bool:
     read_alone = map(Passage.alone, (sentence, f"{sentence} {following}"))
     if any(weaker(Claim.alone(reading), alone) for alone in read_alone):
         return False
-    if common(reading, text) == "en" and swapped(reading, sentence, text):
+    if common(reading, text) == "en" and find_swap(reading, sentence, text):
         return False
     is_same_topic = words.missing_words(reading, sentence) <= SAME_TOPIC
     return not (is_same_topic and antonyms.contrasts(reading, sentence))
