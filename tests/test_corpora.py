@@ -15,7 +15,7 @@ from pincite.corpora import Corpora, name_corpora, open_corpora
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import ConfigError, StaleCorpus
 from pincite.protocols import Query
-from pincite.retrieval.fusion import Fused, merged
+from pincite.retrieval.fusion import Fused, merge_by_share
 from pincite.settings import Settings
 from pincite.types import Document, Hit, Passage, Span
 
@@ -137,7 +137,7 @@ def test_merged_rankings_are_in_order_and_of_k_hits(scores: list[list[float]], k
         ]
         for n, run in enumerate(scores)
     ]
-    hits = merged(runs, k)
+    hits = merge_by_share(runs, k)
     assert len(hits) == min(k, sum(map(len, runs)))
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert sorted(hits, key=lambda hit: -hit.score) == hits

@@ -30,7 +30,7 @@ from pincite.corpus.store import Store
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.protocols import Encoder, Floats
-from pincite.retrieval.fusion import Fused, fused
+from pincite.retrieval.fusion import Fused, fuse
 
 DEPTH = 100
 OPENINGS = 5
@@ -97,7 +97,7 @@ def alone(given: Any, known: Known | None, asked: list[str]) -> dict[str, Any]:
 
         def apart(n: int) -> Any:
             words, near = (by.retrieve([asked[n]], DEPTH)[0] for by in (lexical, dense))
-            return fused(words, near, DEPTH, "weighted")
+            return fuse(words, near, DEPTH, "weighted")
 
         calls: dict[str, Call] = {"lexical": lambda n: lexical.retrieve([asked[n]], DEPTH)}
         if known:

@@ -21,7 +21,7 @@ from pincite.notes import Note
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
 from pincite.references import catalogue
 from pincite.retrieval.filters import Filters
-from pincite.retrieval.fusion import merged, pooled
+from pincite.retrieval.fusion import merge_by_share, pool_hits
 from pincite.runtime import Place, Places, encoder, served_encoder
 from pincite.settings import Settings
 from pincite.types import Document, Hit, Passage
@@ -117,7 +117,7 @@ class _ByWords:
             weighted = [tuple((w, x * ratios[w]) for w, x in of_query) for of_query in split]
             found.append(search.retrieve(weighted, k))
         own = _of_first(self.corpora, found)
-        return [pooled(runs, k) for runs in zip(*own, strict=True)]
+        return [pool_hits(runs, k) for runs in zip(*own, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,10 @@ class _ByMeaning:
         for corpus, runs in zip(self.corpora, found, strict=True):
             of_encoder.setdefault(corpus.manifest()["encoder"], []).append(runs)
         of_each = (zip(*of_one, strict=True) for of_one in of_encoder.values())
-        compared = [[pooled(runs, k) for runs in of_one] for of_one in of_each]
+        compared = [[pool_hits(runs, k) for runs in of_one] for of_one in of_each]
         if len(compared) == 1:
             return compared[0]
-        return [merged(runs, k) for runs in zip(*compared, strict=True)]
+        return [merge_by_share(runs, k) for runs in zip(*compared, strict=True)]
 
 
 def _words(query: Query) -> Iterator[tuple[str, float]]:

@@ -18,7 +18,7 @@ from pincite.corpus.maintenance import verify
 from pincite.corpus.package import copy
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, MissingExtra, StaleCorpus, install_command
-from pincite.retrieval.fusion import MODES, Fused, Mode, fused
+from pincite.retrieval.fusion import MODES, Fused, Mode, fuse
 from pincite.settings import load
 from pincite.types import Document
 
@@ -236,7 +236,7 @@ def test_both_searches_at_once_find_what_they_find_one_by_one(
     queries = ["bridge 3", "water 4 bridge 1", "nothing of it"]
     words, meaning = corpus.lexical(), corpus.dense()
     one_by_one = zip(words.retrieve(queries, 20), meaning.retrieve(queries, 20), strict=True)
-    expected = [fused(*hits, 9, mode) for hits in one_by_one]
+    expected = [fuse(*hits, 9, mode) for hits in one_by_one]
     found = Fused(words, meaning, mode, depth=20).retrieve(queries, 9)
     assert found == expected
     assert all(hit.passage.text == texts[hit.passage.title] for hits in found for hit in hits)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.retrieval.copies import grouped, without_copies
+from pincite.retrieval.copies import group_copies, without_copies
 from pincite.types import Hit, Passage, Span
 
 TEXT = (
@@ -109,5 +109,5 @@ def test_nothing_new_is_lost_and_nothing_changes(texts: list[str]) -> None:
 
 def test_copies_stand_behind_what_they_copy() -> None:
     other = "Nothing of this kind was ever said about the mill of the valley by anybody at all."
-    found = grouped(hits(TEXT, other, TEXT, TEXT + " And more.", other))
+    found = group_copies(hits(TEXT, other, TEXT, TEXT + " And more.", other))
     assert [ids(group) for group in found] == [["a1", "c3", "d4"], ["b2", "e5"]]

@@ -11,8 +11,8 @@ from pincite.retrieval import fusion
 from pincite.retrieval.fusion import (
     MODES,
     Reranked,
-    fused,
-    kept,
+    filter_hits,
+    fuse,
     reciprocal_rank_fusion,
     sum_by_maximum,
     union,
@@ -58,7 +58,7 @@ def test_symmetric_and_without_repetition(one: list[Hit], two: list[Hit]) -> Non
 
 @pytest.mark.parametrize("mode", MODES)
 def test_fused_hits_say_which_search_found_them(mode: fusion.Mode) -> None:
-    found = {ids([each]): each.found_by for each in fused(run("ab"), run("bc"), 10, mode)}
+    found = {ids([each]): each.found_by for each in fuse(run("ab"), run("bc"), 10, mode)}
     assert found == {"a": "words", "b": "both", "c": "meaning"}
 
 
@@ -83,28 +83,28 @@ def test_equal_scores_of_a_run_all_count_as_one() -> None:
 @given(runs, runs, st.integers(0, 8))
 def test_every_mode_keeps_every_passage_once(one: list[Hit], two: list[Hit], k: int) -> None:
     for mode in MODES:
-        found = fused(one, two, 100, mode)
+        found = fuse(one, two, 100, mode)
         assert sorted(ids(found)) == sorted(set(ids(one)) | set(ids(two)))
         assert [h.rank for h in found] == list(range(1, len(found) + 1))
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
-        assert fused(one, two, k, mode) == found[:k]
+        assert fuse(one, two, k, mode) == found[:k]
 
 
 def test_verifai_divides_by_the_best_score() -> None:
     words = [hit("a", 1, score=8.0), hit("b", 2, score=2.0)]
     meaning = [hit("b", 1, score=0.5), hit("c", 2, score=0.25)]
-    found = {h.passage.doc_id: h.score for h in fused(words, meaning, 10, "verifai")}
+    found = {h.passage.doc_id: h.score for h in fuse(words, meaning, 10, "verifai")}
     assert found == pytest.approx({"a": 0.7, "b": 0.7 * 0.25 + 0.3, "c": 0.3 * 0.5})
     assert sum_by_maximum([[hit("a", 1, score=-1.0)]], [1.0], 5)[0].score == 0.0
 
 
 def test_union_is_dense_first_then_what_words_add() -> None:
     assert ids(union([run("ba"), run("acb")], 10)) == "bac"
-    assert ids(fused(run("acb"), run("ba"), 10, "union")) == "bac"
+    assert ids(fuse(run("acb"), run("ba"), 10, "union")) == "bac"
 
 
 def test_kept_closes_ranks_up() -> None:
-    assert [h.rank for h in kept(run("abc"), lambda h: h.passage.doc_id != "a")] == [1, 2]
+    assert [h.rank for h in filter_hits(run("abc"), lambda h: h.passage.doc_id != "a")] == [1, 2]
 
 
 def test_shares_of_the_best_score() -> None:
@@ -139,7 +139,7 @@ def test_of_one_document_only_the_first_hits_are_read() -> None:
 def test_the_weight_of_meaning_is_a_setting(share: float, order: str) -> None:
     words = [hit("a", 1, score=9.0), hit("b", 2, score=1.0)]
     meaning = [hit("b", 1, score=9.0), hit("a", 2, score=1.0)]
-    assert ids(fused(words, meaning, 2, "weighted", share)) == order
+    assert ids(fuse(words, meaning, 2, "weighted", share)) == order
 
 
 CLAIM = Claim(

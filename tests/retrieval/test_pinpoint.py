@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.rows import each_row
 
-from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, text_directives
+from pincite.retrieval.pinpoint import Aim, aim_of, alternatives, place_of, text_directives
 from pincite.text.page_numbers import LABELS, PAGES, PageRange, cited_pages, number_at
 from pincite.types import Citation, Document, Evidence, Label, Passage, Place, Span
 from pincite.verbs.verify import wording
@@ -101,11 +101,11 @@ def test_a_tie_goes_to_what_is_pointed_at() -> None:
     book = document()
     aim = aim_of(citation("7"), book)
     first, cited = (evidence(book, "The ferry sank.", 2.0, n) for n in (1, 7))
-    assert preferred([first, cited], first, aim) == [cited]
+    assert alternatives([first, cited], first, aim) == [cited]
     much_better = evidence(book, "The ferry sank.", 3.0, 2)
-    assert preferred([first, cited, much_better], much_better, aim) == []
-    assert preferred([first, cited], cited, aim) == []
-    assert preferred([first, cited], first, None) == []
+    assert alternatives([first, cited, much_better], much_better, aim) == []
+    assert alternatives([first, cited], cited, aim) == []
+    assert alternatives([first, cited], first, None) == []
 
 
 def test_the_place_of_a_quote() -> None:

@@ -29,7 +29,7 @@ def atoms(claim: str) -> list[Part]:
         span = Span(*match.span(match.lastindex or 0))
         if len(span.of(claim).split()) >= QUOTED_WORDS:
             parts.append(_atom("quotation", span, claim))
-    return _in_order(parts)
+    return _sorted_parts(parts)
 
 
 def unstated_atoms(claim: str, passages: Sequence[Passage], language: str = "") -> list[Part]:
@@ -56,13 +56,13 @@ def unstated_atoms(claim: str, passages: Sequence[Passage], language: str = "") 
 
     unstated = [atom for atom in atoms(claim) if is_unstated(atom)]
     quotations = [part for part in unstated if part.kind == "quotation"]
-    merged = [*_merged(unstated, "figure", claim), *_merged(unstated, "name", claim)]
+    merged = [*_merge_parts(unstated, "figure", claim), *_merge_parts(unstated, "name", claim)]
     kept = [part for part in merged if part.kind == "figure" or not is_within(part, quotations)]
-    return _in_order([*kept, *quotations])
+    return _sorted_parts([*kept, *quotations])
 
 
-def is_within(part: Part, others: Iterable[Part]) -> bool:
-    return any(o.span.start <= part.span.start and part.span.end <= o.span.end for o in others)
+def is_within(part: Part, parts: Iterable[Part]) -> bool:
+    return any(p.span.start <= part.span.start and part.span.end <= p.span.end for p in parts)
 
 
 def beyond_quote(claim: Claim, evidence: Evidence) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
         source = "\n".join(f"{p.about}\n{p.text}" for p in (*passages, passage))
         return len(tables.unstated_values(claim, source)) + len(names.missing(claim, source))
 
-    for of_source in sorted(evidence, key=lambda found: max(e.score for e in found), reverse=True):
+    for of_source in sorted(evidence, key=lambda group: max(e.score for e in group), reverse=True):
         best = min(of_source, key=lambda e: (n_unstated(e.passage), -e.score))
         passages.append(best.passage)
     return passages
@@ -106,15 +106,15 @@ def _atom(kind: PartKind, span: Span, claim: str) -> Part:
     return Part(kind, span, span.of(claim), supported=False)
 
 
-def _in_order(parts: Iterable[Part]) -> list[Part]:
+def _sorted_parts(parts: Iterable[Part]) -> list[Part]:
     return sorted(parts, key=lambda part: (part.span, part.kind))
 
 
-def _merged(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
+def _merge_parts(parts: Sequence[Part], kind: PartKind, claim: str) -> list[Part]:
     """Merge the parts of one kind that only a comma, a space or the like separates."""
 
-    def are_neighbours(one: Span, other: Span) -> bool:
-        return _P[kind].fullmatch(claim, one.end, other.start) is not None
+    def are_neighbours(before: Span, after: Span) -> bool:
+        return _P[kind].fullmatch(claim, before.end, after.start) is not None
 
     spans = merge_spans([part.span for part in parts if part.kind == kind], are_neighbours)
     return [_atom(kind, span, claim) for span in spans]

@@ -64,16 +64,16 @@ def misattribution(claim: Claim, passage: Passage) -> Witness | None:
     for span in wording.sentences_of(passage.text):
         sentence = span.of(passage.text)
         if n_words(sentence) <= _LONGEST and wording.missing_words(text, sentence) <= _RELATED:
-            witness = swapped(text, sentence, page)
+            witness = find_swap(text, sentence, page)
             if witness and not names.is_in(witness.other, before):
                 return replace(witness, sentence=span)
     return _of_other_referent(text, passage, page) or _of_other_person(claim, passage, page)
 
 
-def swapped(text: str, sentence: str, page: str = "") -> Witness | None:
+def find_swap(text: str, sentence: str, page: str = "") -> Witness | None:
     """Find two names or things of a claim in each other's roles.
 
-    >>> str(swapped("Berg sued Holm.", "Holm sued Berg.").note)
+    >>> str(find_swap("Berg sued Holm.", "Holm sued Berg.").note)
     'the source has Berg and Holm the other way round: “Holm sued Berg.”'
     """
     if wording.is_negated(text) or _P["unsure"].search(sentence):
@@ -169,22 +169,22 @@ def subject_name(sentence: str) -> str:
 
 def said_by_another(claim: str, passage: Passage) -> Witness | None:
     """Return what another says than whom a claim names, who speaks too; or what is only asked."""
-    page, (name, content) = passage.page or passage.text, _ascribed(claim)
+    page, (name, content) = passage.page or passage.text, _split_ascription(claim)
     if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
         return None
     wanted = _keys(content) - _keys(" ".join(wording.names(content))) or _keys(content)
-    spoken = [(len(wanted & _keys(one.words)), one) for one in _spoken(page)]
+    spoken = [(len(wanted & _keys(line.words)), line) for line in _spoken(page)]
     inside = [pair for pair in spoken if pair[1].words in passage.text]
     most, nearest = max(inside, key=itemgetter(0), default=(0, None))
     if nearest is None or most < max(1, _RELATED * len(wanted)):
         return None
-    alike = [one for n_shared, one in spoken if n_shared >= most]
+    alike = [line for n_shared, line in spoken if n_shared >= most]
     words, place = nearest.words[:_SHOWN], passage.text.find(nearest.words)
     span = Span(place, place + len(nearest.words))
-    if all(one.asks for one in alike):
+    if all(line.asks for line in alike):
         return Witness(WitnessKind.WEAKER, "", words, span)
-    is_by_other = all(one.speaker and not names.is_in(name, one.speaker) for one in alike)
-    if not (name and is_by_other and any(names.is_in(name, one.speaker) for _, one in spoken)):
+    is_by_other = all(line.speaker and not names.is_in(name, line.speaker) for line in alike)
+    if not (name and is_by_other and any(names.is_in(name, line.speaker) for _, line in spoken)):
         return None
     return Witness(WitnessKind.SPEAKER, name, words, span, nearest.speaker)
 
@@ -227,14 +227,14 @@ def turns(text: str) -> tuple[Turn, ...]:
         speakers = {*n_turns} if len(lines) == len(labelled) else set()
     if len(speakers) < 2:
         return ()
-    found = list[Turn]()
+    transcript = list[Turn]()
     for match, answer in zip(labelled, [*(m["words"] for m in labelled[1:]), ""], strict=True):
         who = match["who"]
         asks = 2 * n_questions[who] > n_turns[who] and not _P["agrees"].match(answer)
         is_shouted = len(who) >= _SHORTEST_SHOUTED and who.isupper()
         if who in speakers:
-            found.append(Turn(match.start(), who.title() if is_shouted else who, asks))
-    return tuple(found)
+            transcript.append(Turn(match.start(), who.title() if is_shouted else who, asks))
+    return tuple(transcript)
 
 
 @lru_cache(maxsize=16)
@@ -246,12 +246,12 @@ def _spoken(page: str) -> list[_Spoken]:
         if before := [turn for turn in turns(page) if turn.start < span.end]:
             spoken.append(_Spoken(words, before[-1].speaker, before[-1].asks))
         else:
-            named = sayers(words)
-            spoken.append(_Spoken(words, named[0] if len(named) == 1 else ""))
+            speakers = sayers(words)
+            spoken.append(_Spoken(words, speakers[0] if len(speakers) == 1 else ""))
     return spoken
 
 
-def _ascribed(claim: str) -> tuple[str, str]:
+def _split_ascription(claim: str) -> tuple[str, str]:
     """Return whom a claim says that it repeats, and what; "" and the claim if nobody."""
     if according := _P["according"].match(claim):
         return according["name"], according["content"]

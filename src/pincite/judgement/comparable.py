@@ -106,15 +106,15 @@ def is_of_same_time(clause: str, sentence: str, source: SourceText) -> bool:
     unstated = quantities.unstated_values(clause, f"{source.about}\n{sentence}")
     if any(value.dates for value in unstated) or is_of_another_time(clause, sentence):
         return False
-    directions = {value.dates: direction(value, sentence) for value in dated(sentence)}
-    own = {value.dates: direction(value, clause) for value in dated(clause)}
+    directions = {value.dates: direction(value, sentence) for value in dates_in(sentence)}
+    own = {value.dates: direction(value, clause) for value in dates_in(clause)}
     is_same = all(directions.get(dates, word) == word for dates, word in own.items())
     return is_same and not has_other_baseline(clause, sentence)
 
 
 def is_of_another_time(claim: str, sentence: str) -> bool:
     """Whether both are dated, and none of their dates agree: a fall in 2020, a rise in 2024."""
-    own, others = dated(claim), dated(sentence)
+    own, others = dates_in(claim), dates_in(sentence)
     differ = all(quantities.conflict(other, value) for value in own for other in others)
     return bool(own and others) and differ
 
@@ -124,8 +124,8 @@ def has_other_baseline(claim: str, sentence: str) -> bool:
 
     The year before is the one that a claim about a year means.
     """
-    own, baselines = dated(claim), list[Value]()
-    for value in dated(sentence):
+    own, baselines = dates_in(claim), list[Value]()
+    for value in dates_in(sentence):
         start = max(0, value.span.start - _BASELINE_CHARS)
         if _P["baseline"].search(sentence, start, value.span.start):
             baselines.append(value)
@@ -142,13 +142,13 @@ def direction(value: Value, text: str) -> str:
     return match[1] if match else ""
 
 
-def dated(text: str) -> list[Value]:
+def dates_in(text: str) -> list[Value]:
     """Return the dates of a text."""
     return [value for value in values_of(text) if value.dates]
 
 
-def _years(dated: Iterable[Value]) -> set[int]:
-    return {year for value in dated for day in value.dates for year in day.years or ()}
+def _years(dates: Iterable[Value]) -> set[int]:
+    return {year for value in dates for day in value.dates for year in day.years or ()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,19 +262,19 @@ def sides(items: Sequence[Weighed]) -> tuple[list[int], list[int]]:
 
     Of overlapping passages that quote the same sentence, only the strongest is listed.
     """
-    listed: dict[Side, list[int]] = {"for": [], "against": []}
+    indices: dict[Side, list[int]] = {"for": [], "against": []}
     quoted = set[tuple[str, int, Side]]()
     for n in sorted(range(len(items)), key=lambda n: -abs(items[n].doc or 0.0)):
         item, outcome = items[n], items[n].outcome
-        if item.side not in listed or isinstance(outcome, Failed):
+        if item.side not in indices or isinstance(outcome, Failed):
             continue
         if outcome.quote:
             start = item.passage.span.start + outcome.quote.start
             if (item.passage.doc_id, start, item.side) in quoted:
                 continue
             quoted.add((item.passage.doc_id, start, item.side))
-        listed[item.side].append(n)
-    return listed["for"], listed["against"]
+        indices[item.side].append(n)
+    return indices["for"], indices["against"]
 
 
 def nearest(reading: str, items: Sequence[Weighed]) -> list[int]:

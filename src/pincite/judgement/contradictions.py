@@ -17,7 +17,7 @@ from pincite.judgement.comparable import (
     ClaimClause,
     Denial,
     SourceText,
-    dated,
+    dates_in,
     denials,
     has_other_baseline,
     is_of_same_time,
@@ -163,10 +163,10 @@ def _states_what_is_denied(clause: str, sentence: str) -> bool:
     return not denied.isdisjoint(roots(opening))
 
 
-def _denial_of(stated: str, given: Sequence[Denial]) -> Denial | None:
+def _denial_of(stated: str, candidates: Sequence[Denial]) -> Denial | None:
     """Return the first denial whose first word a text states, with most of the rest."""
     known = set(roots(stated))
-    for denial in given:
+    for denial in candidates:
         n_stated = sum(root in known for root in denial.roots)
         if denial.roots[0] in known and n_stated >= _MOST_DENIED * len(denial.roots):
             return denial
@@ -196,7 +196,7 @@ def _is_of_another(denial: Denial, sentence: str, clause: str) -> bool:
 def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find a sentence that says the same with a word of the opposite meaning."""
     text = clause.text
-    is_dated = bool(dated(text))
+    is_dated = bool(dates_in(text))
     for span, sentence in source.sentences:
         comparison = antonyms.compare(text, sentence)
         if comparison is None or comparison.agrees:

@@ -24,7 +24,7 @@ class _Correction:
     is_own: bool
 
 
-def corrected(claim: str, passage: str, page: str) -> Witness | None:
+def find_correction(claim: str, passage: str, page: str) -> Witness | None:
     """Return where a page corrects a claim's figure or name, if it has it nowhere else."""
     # "At first, 40 were counted": the claim says so itself.
     is_first = any(frame.words.search(claim) for frame in CORRECTIONS if not frame.kind.is_own)

@@ -203,7 +203,7 @@ def deciding_evidence(
 
 def strongest_refutation(evidence: Sequence[Evidence]) -> Evidence | None:
     """Return the evidence that contradicts most; None if none counts."""
-    counted = [one for one in evidence if counts_as_refutation(one, evidence)]
+    counted = [e for e in evidence if counts_as_refutation(e, evidence)]
     return max(counted, key=lambda e: e.prob_refuted, default=None)
 
 
@@ -211,7 +211,7 @@ def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> boo
     """Whether a contradiction counts: by the network alone, if no passage is near support."""
     if all(witness.kind is not WitnessKind.NETWORK for witness in evidence.witnesses):
         return True
-    networks = [(one.readout.network if one.readout else None, one.score) for one in of_page]
+    networks = [(e.readout.network if e.readout else None, e.score) for e in of_page]
     return all((score if odds is None else odds) < COUNTS_BELOW for odds, score in networks)
 
 
@@ -323,7 +323,7 @@ def _decide(own: Label, opinion: Opinion, *, unread: bool = False) -> tuple[Labe
 def with_opinion(finding: Finding, opinion: Opinion | Failed | None) -> Finding:
     """Decide on a finding that has our label, with a model's opinion."""
     outcomes = [result.outcome for result in finding.citations]
-    opinion = _legible(opinion, [one.passage for one in outcomes if isinstance(one, Evidence)])
+    opinion = _legible(opinion, [e.passage for e in outcomes if isinstance(e, Evidence)])
     if not isinstance(opinion, Opinion):
         return replace(finding, opinion=opinion)
     unread = [outcome for outcome in outcomes if isinstance(outcome, Unchecked)]

@@ -15,14 +15,14 @@ from operator import itemgetter
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
 from pincite.judgement.contradictions import denied_in
-from pincite.judgement.corrections import corrected
+from pincite.judgement.corrections import find_correction
 from pincite.judgement.frames import (
     SHOWN,
     Frame,
     Kind,
     Sentence,
+    allegations,
     is_figure,
-    reported,
     roots,
     terms_in,
 )
@@ -43,7 +43,7 @@ _LONGEST = 60  # words of a sentence; longer ones are lists
 # shared ones that the frame must govern if the clause's predicate is unknown.
 _SHARE, _GOVERNED = 0.5, 0.75
 _FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
-_HEDGED = frames.compiled(frames.WORDS["hedged"])
+_HEDGED = frames.compile_words(frames.WORDS["hedged"])
 _WAS = frozenset(("was", "were", "had", "did"))
 _P = patterns(__file__, "force", prepositions="|".join(syntax.PREPOSITIONS))
 
@@ -62,9 +62,9 @@ def weaker(claim: Claim, passage: Passage) -> Witness | None:
     is_ascribed = ascribes(text)
     if voice.is_opinion and not (is_ascribed or voice.is_in(text) or figures(text)):
         return Witness(WitnessKind.WEAKER, "", OPINION)
-    if correction := corrected(text, passage.text, page):
+    if correction := find_correction(text, passage.text, page):
         return correction
-    source = _Source(passage.text, passage.about, page, {} if is_ascribed else reported(page))
+    source = _Source(passage.text, passage.about, page, {} if is_ascribed else allegations(page))
     is_hedged = bool(_HEDGED.search(text))
     for span, clause in clauses(text):
         is_cited = claim.own is None or span.overlaps(claim.own)
@@ -78,7 +78,7 @@ class _Source:
     passage: str
     about: str
     page: str
-    reported: Mapping[str, str]  # sentences that go on with an allegation, and the words before
+    openers: Mapping[str, str]  # sentences that go on with an allegation, and the words before
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _limit_in(sentence: Sentence, clause: _Clause, source: _Source) -> _Limit | 
             for match in frame.words.finditer(sentence.text):
                 if words := _weakening(clause, frame, match):
                     return _Limit(words, frame.kind)
-    opener = source.reported.get(sentence.text)
+    opener = source.openers.get(sentence.text)
     return _Limit(opener, frames.ALLEGATION) if opener else None
 
 

@@ -89,7 +89,7 @@ class Frame:
             following = _NEXT_WORD.match(sentence, end)
             return Span(*following.span("word")) if following else Span(end, end)
         joint = _ENDS if self._reaches_over_joints(match[0]) else _JOINTS
-        ends = (found.end() for found in joint.finditer(sentence))
+        ends = (border.end() for border in joint.finditer(sentence))
         start_of_clause = max((place for place in ends if place <= match.start()), default=0)
         if self.reach == "closes":
             return Span(start_of_clause, match.start())
@@ -111,7 +111,7 @@ class Frame:
         return is_whole or words.lower().endswith(("that", "whether"))
 
 
-def compiled(lines: str) -> re.Pattern[str]:
+def compile_words(lines: str) -> re.Pattern[str]:
     """Compile whole words in any case; a line is an alternative, `<say>` a form of a class."""
     alternatives = "|".join(with_classes(lines).strip().splitlines())
     return re.compile(rf"\b(?:{alternatives})(?!\w)", re.IGNORECASE)
@@ -123,10 +123,10 @@ def with_classes(expression: str) -> str:
 
 
 def _any_form(words: str) -> str:
-    return rf"(?:{'|'.join(map(_inflected, words.split()))})\b"
+    return rf"(?:{'|'.join(map(_inflections, words.split()))})\b"
 
 
-def _inflected(word: str) -> str:
+def _inflections(word: str) -> str:
     """Return a pattern of a word's regular forms; some that it matches do not exist."""
     if word.endswith("e"):
         return rf"{word[:-1]}(?:e[sd]?|ing)"
@@ -143,16 +143,16 @@ def _frames(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Frame]:
         not_after = fields.pop("not_after", {})
         for key in ("needs", "unless", "beside"):
             if key in fields:
-                fields[key] = compiled(fields[key])
+                fields[key] = compile_words(fields[key])
         if "settled" in fields:
-            fields["settled"] = compiled(_TABLES["settled"][fields["settled"]])
+            fields["settled"] = compile_words(_TABLES["settled"][fields["settled"]])
         kind = Kind(name, **fields)
         if kind.claims not in get_args(Claims) or kind.governs not in get_args(Governs):
             raise ValueError(f"{name}: {kind.claims}, {kind.governs}")
         for reach, lines in words.items():
             before = "|".join(filter(None, (WORDS["undone"], not_after.get(reach))))
             after_words = re.compile(rf"(?:{before})\s+\Z", re.IGNORECASE)
-            yield Frame(kind, reach, compiled(lines), after_words)
+            yield Frame(kind, reach, compile_words(lines), after_words)
 
 
 FRAMES = tuple(_frames(_TABLES["frames"]))
@@ -167,7 +167,7 @@ _SPEAKS, _GOES_ON, _DISPUTED = (
 
 
 @lru_cache(maxsize=64)
-def reported(page: str) -> Mapping[str, str]:
+def allegations(page: str) -> Mapping[str, str]:
     """Return the sentences in which an allegation goes on, with the words that began it.
 
     In the past perfect, they go on too. What anyone says is alleged where there is a dispute.

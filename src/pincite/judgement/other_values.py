@@ -13,7 +13,7 @@ from typing import Literal
 from pincite.judgement.comparable import (
     ClaimClause,
     SourceText,
-    dated,
+    dates_in,
     denials,
     direction,
     has_other_baseline,
@@ -323,7 +323,7 @@ def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) 
     words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
     if change.is_computed:
         # What has grown without a stated time has grown lately.
-        is_timely = not (dated(rest) and has_other_baseline(rest, sentence))
+        is_timely = not (dates_in(rest) and has_other_baseline(rest, sentence))
         known = LEVEL_WORDS | title
         words = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w))) or words
     else:
@@ -364,8 +364,8 @@ def _is_in_same_order(
     if not (wanted <= set(roots(f"{source.about}\n{sentence}")) and field <= set(roots(clause))):
         return False
     is_of_other_date = any(
-        all(quantities.conflict(earlier, date) for date in dated(clause))
-        for earlier in dated(sentence[: other.span.start])
+        all(quantities.conflict(earlier, date) for date in dates_in(clause))
+        for earlier in dates_in(sentence[: other.span.start])
     )
     if is_of_other_date or (denials(sentence) and not denials(clause)):
         return False

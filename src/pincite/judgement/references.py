@@ -75,7 +75,7 @@ def support_of(
     text: str, evidence: Sequence[Evidence], threshold: float = decide.REFERENCE_SUPPORTS_FROM
 ) -> ReferenceVerdict:
     """Decide on a sentence and one document as `verify` does on a claim and a source."""
-    seen = [with_other_figures(text, one) for one in evidence]
+    seen = [with_other_figures(text, e) for e in evidence]
     best = decide.best(seen)
     if best is None:
         return ReferenceVerdict(Support.NOT_CHECKED)

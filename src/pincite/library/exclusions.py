@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pincite.durable import data_path
 from pincite.retrieval.copies import n_words, stands_in
-from pincite.retrieval.fusion import kept
+from pincite.retrieval.fusion import filter_hits
 from pincite.text.dates import stated_date
 from pincite.text.hosts import WIKIPEDIA_AND_COPIES, WIKIPEDIA_AND_MIRRORS, is_below, original_of
 from pincite.types import COPY_OF, Bar, Claim, Document, Exclusion, Hit, Listing, Reliability
@@ -100,7 +100,7 @@ class Exclusions:
         for url in copying:
             if why_copy := _exclude_copy(url, pages.get(url), latest):
                 found[url] = why_copy
-        allowed = kept(hits, lambda hit: hit.passage.url not in found)
+        allowed = filter_hits(hits, lambda hit: hit.passage.url not in found)
         return allowed, tuple(list(found.values())[:MAX_LISTED])
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from pincite.retrieval.fusion import kept
+from pincite.retrieval.fusion import filter_hits
 from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.types import Hit, Span
@@ -39,11 +39,11 @@ class _Text:
 
 
 def without_copies(hits: Sequence[Hit]) -> list[Hit]:
-    firsts = {id(group[0]) for group in grouped(hits)}
-    return kept(hits, lambda hit: id(hit) in firsts)
+    firsts = {id(group[0]) for group in group_copies(hits)}
+    return filter_hits(hits, lambda hit: id(hit) in firsts)
 
 
-def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
+def group_copies(hits: Sequence[Hit]) -> list[list[Hit]]:
     """Group the distinct hits, in order, each followed by its copies."""
     groups: list[tuple[_Text, list[Hit]]] = []
     for hit in hits:

@@ -66,18 +66,18 @@ class Condition:
         return f"{self.field} {self.comparison} {', '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
-        found = _field(facts, self.field)
-        if found is None:
+        fact = _field(facts, self.field)
+        if fact is None:
             return self.comparison in ("!=", "not in")
         if self.comparison in ("==", "in", "!=", "not in"):
-            return self._is_among(found) == (self.comparison in ("==", "in"))
-        return any(_compare(found, value) in _MEETS[self.comparison] for value in self.values)
+            return self._is_among(fact) == (self.comparison in ("==", "in"))
+        return any(_compare(fact, value) in _MEETS[self.comparison] for value in self.values)
 
-    def _is_among(self, found: str) -> bool:
+    def _is_among(self, fact: str) -> bool:
         numbers = self._numbers
         return any(
             part in self._texts or (bool(numbers) and number_of(part) in numbers)
-            for part in forms_of(self.field, found)
+            for part in forms_of(self.field, fact)
         )
 
 
@@ -238,10 +238,10 @@ def _unquote(value: str) -> str:
     return match[2] if match else value.strip()
 
 
-def _compare(found: str, value: str) -> int:
-    a, b = number_of(found), number_of(value)
+def _compare(fact: str, value: str) -> int:
+    a, b = number_of(fact), number_of(value)
     if a is None or b is None:
-        return (found > value) - (found < value)
+        return (fact > value) - (fact < value)
     return (a > b) - (a < b)
 
 

@@ -44,7 +44,7 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
     pairs = zip(weights, map(shares, runs), strict=True)
-    return _rank_by_sums(runs, [[weight * each for each in run] for weight, run in pairs], k)
+    return _rank_by_sums(runs, [[weight * share for share in run] for weight, run in pairs], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -69,7 +69,7 @@ def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     return [Hit(p, 1.0 / rank, rank) for rank, p in enumerate(list(passages.values())[:k], 1)]
 
 
-def fused(
+def fuse(
     lexical: Sequence[Hit],
     dense: Sequence[Hit],
     k: int,
@@ -94,27 +94,27 @@ def fused(
     return [hit._replace(found_by=ways[hit.passage.passage_id]) for hit in hits]
 
 
-def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+def pool_hits(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     """Merge hits of several collections into the `k` best by their comparable scores.
 
     A passage found in several counts once, with its best score. Ties break on passage id.
     """
-    found: dict[str, Hit] = {}
+    best: dict[str, Hit] = {}
     for hit in (hit for run in runs for hit in run):
-        known = found.setdefault(hit.passage.passage_id, hit)
+        known = best.setdefault(hit.passage.passage_id, hit)
         if hit.score > known.score:
-            found[hit.passage.passage_id] = hit
-    order = sorted(found.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
+            best[hit.passage.passage_id] = hit
+    order = sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
     return [hit._replace(rank=rank) for rank, hit in enumerate(order[:k], 1)]
 
 
-def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+def merge_by_share(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     """Merge runs whose scores are not comparable, each hit by its share of its run's best.
 
     The best hits of all runs then tie, and a verifier, which reads them all, has to decide.
     """
     of_runs = ([h._replace(score=s) for h, s in zip(r, shares(r), strict=True)] for r in runs)
-    return pooled(list(of_runs), k)
+    return pool_hits(list(of_runs), k)
 
 
 def shares(run: Sequence[Hit]) -> list[float]:
@@ -145,7 +145,7 @@ def with_prior(score: float, share: float) -> float:
     return score + PRIOR_WEIGHT * share
 
 
-def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
+def filter_hits(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
     chosen = [hit for hit in hits if keep(hit)]
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
 
@@ -178,24 +178,24 @@ class Fused:
     dense_share: float = DENSE_SHARE
 
     def retrieve(self, queries: Sequence[str | HybridQuery], k: int) -> list[list[Hit]]:
-        """Return the `k` best of the union of both per query; scores as in `fusion.fused`."""
+        """Return the `k` best of the union of both per query; scores as in `fusion.fuse`."""
         forms = [q if isinstance(q, HybridQuery) else HybridQuery(q, q) for q in queries]
         words, meanings = [query.words for query in forms], [query.text for query in forms]
         n = self.depth or k
 
-        def merge(both: Sequence[list[Hit]]) -> list[Hit]:
-            return fused(both[0], both[1], k, self.mode, self.dense_share)
+        def merge(runs: Sequence[list[Hit]]) -> list[Hit]:
+            return fuse(runs[0], runs[1], k, self.mode, self.dense_share)
 
         corpus: Any = getattr(self.lexical, "corpus", None)
         if corpus is getattr(self.dense, "corpus", None) and corpus is not None:
             # The corpus reads texts only after merging.
-            both = [(self.lexical, words), (self.dense, meanings)]
-            found: list[list[Hit]] = corpus.together(both, n, merge)
-            return found
+            searches = [(self.lexical, words), (self.dense, meanings)]
+            rankings: list[list[Hit]] = corpus.together(searches, n, merge)
+            return rankings
         nothing: list[list[Hit]] = [[] for _ in forms]
         by_words = self.lexical.retrieve(words, n) if self.lexical else nothing
         by_meaning = self.dense.retrieve(meanings, n) if self.dense else nothing
-        return [merge(both) for both in zip(by_words, by_meaning, strict=True)]
+        return [merge(runs) for runs in zip(by_words, by_meaning, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +209,8 @@ class Reranked:
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return at most `k` of the first hits per query."""
-        found = self.retriever.retrieve(queries, self.read)
-        return [self._order(*each)[:k] for each in zip(queries, found, strict=True)]
+        runs = self.retriever.retrieve(queries, self.read)
+        return [self._order(query, run)[:k] for query, run in zip(queries, runs, strict=True)]
 
     def _order(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Order the hits by the reader's log-odds with the search's prior (`fusion.with_prior`).

@@ -25,7 +25,7 @@ from pincite.types import Citation, Document, Evidence, Place, Span
 
 # Log-odds by which the cited passage may be weaker and still be shown. An assumption, small
 # compared with the differences between verdicts: no collection says which passage an editor meant.
-# It never changes a verdict (`preferred`).
+# It never changes a verdict (`alternatives`).
 LEANING = 0.25
 ADDED = 0.1  # share of a claim's words that the cited page must add to the quote, to be right
 SECTION_CHARS = 3_000  # of a section from its anchor on: its end is not known
@@ -102,7 +102,7 @@ def _adds(aim: Aim, evidence: Evidence, document: Document, claim: str) -> bool:
     return missing_words(claim, f"{quote} {cited}") <= missing_words(claim, quote) - ADDED
 
 
-def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -> list[Evidence]:
+def alternatives(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -> list[Evidence]:
     """Return evidence nearly as good as `chosen` where the citation points, best first.
 
     Empty if the citation points to `chosen` itself. The caller checks that the verdict stays.
@@ -128,7 +128,7 @@ def text_directives(fragment: str) -> list[TextDirective]:
     """
     _, _, directives = fragment.partition(_DIRECTIVES)
     values = [d[5:] for d in directives.split("&") if d.startswith("text=")]
-    return [found for value in values[:MAX_DIRECTIVES] if (found := _directive(value))]
+    return [directive for value in values[:MAX_DIRECTIVES] if (directive := _directive(value))]
 
 
 def _directive(value: str) -> TextDirective | None:

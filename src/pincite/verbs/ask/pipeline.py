@@ -17,7 +17,7 @@ from pincite.judgement.references import Standing
 from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.notes import Note
 from pincite.protocols import Completion, DocumentsOf, Nearest, Retriever
-from pincite.retrieval.fusion import kept
+from pincite.retrieval.fusion import filter_hits
 from pincite.text import citation_marks
 from pincite.text import words as wording
 from pincite.text.passages import passages
@@ -348,7 +348,7 @@ def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
 
     exact = errors.each(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
     ordered = sorted(zip(exact, hits, strict=True), key=lambda pair: not pair[0])
-    return kept([hit for _, hit in ordered], lambda _: True)
+    return filter_hits([hit for _, hit in ordered], lambda _: True)
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,7 @@ from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
 from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
 from pincite.library.exclusions import Exclusions
 from pincite.protocols import DocumentsOf, Encoder, Retriever
-from pincite.retrieval.copies import grouped
+from pincite.retrieval.copies import group_copies
 from pincite.settings import CheckSettings, Settings
 from pincite.text.context import about_passage
 from pincite.text.hosts import without_folder
@@ -251,7 +251,7 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
 
 def _with_copies(passages: Sequence[Passage], ids: list[int]) -> list[int]:
     hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
-    for group in grouped(hits):
+    for group in group_copies(hits):
         same = {ids[hit.rank - 1] for hit in group}
         ids = [min(same) if number in same else number for number in ids]
     return ids
@@ -352,7 +352,7 @@ def distinct_texts(
     hits: Sequence[Hit], documents_of: DocumentsOf, check: CheckSettings
 ) -> list[Candidate]:
     """Return the first `top_k` texts, dropping passages contained in an earlier one."""
-    groups = [[hit] for hit in hits] if check.count_copies else grouped(hits)
+    groups = [[hit] for hit in hits] if check.count_copies else group_copies(hits)
     chosen: list[Candidate] = []
     # In portions: documents may be long, and the first portion is usually enough.
     for start in range(0, CROWDED * check.top_k, check.top_k):

@@ -107,7 +107,7 @@ def may_confirm(reading: str, passage: Passage, span: Span) -> bool:
     read_alone = map(Passage.alone, (sentence, f"{sentence} {following}"))
     if any(weaker(Claim.alone(reading), alone) for alone in read_alone):
         return False
-    if common(reading, text) == "en" and attribution.swapped(reading, sentence, text):
+    if common(reading, text) == "en" and attribution.find_swap(reading, sentence, text):
         return False
     is_same_topic = words.missing_words(reading, sentence) <= SAME_TOPIC
     return not (is_same_topic and antonyms.contrasts(reading, sentence))

@@ -116,7 +116,7 @@ class BetterSources:
         (hits,) = self.search.retrieve([hybrid], 2 * self.depth)
         seen = self.unfiltered.retrieve([query], self.depth)[0] if self.unfiltered else []
         cited = _cited_addresses(claim)
-        others = fusion.kept(hits, lambda hit: hit.passage.url not in cited)
+        others = fusion.filter_hits(hits, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.split(claim, others, seen, self.documents_of, written)
         return without_copies(allowed), excluded
 

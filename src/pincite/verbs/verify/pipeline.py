@@ -31,7 +31,7 @@ from pincite.library.private_copies import mentions, names_of
 from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
-from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred
+from pincite.retrieval.pinpoint import Aim, aim_of, alternatives, place_of
 from pincite.text.clauses import clauses
 from pincite.text.dates import stated_date
 from pincite.text.languages import language_name
@@ -330,7 +330,7 @@ class VerifyPipeline:
         label = decide.label_of(outcome, self.threshold, parts, absent)
         if label is Label.PARTLY_SUPPORTED and not outcome.quote:
             outcome = _quoting_a_part(read.evidence, parts) or outcome
-        for other in preferred(read.evidence, outcome, read.aim):
+        for other in alternatives(read.evidence, outcome, read.aim):
             if decide.label_of(other, self.threshold, parts, absent) is label:
                 return other
         return outcome

@@ -386,7 +386,7 @@ def _retrieve(claims: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell) -
             tell(name, len(runs[name]), len(claims))
     both = list(zip(runs["sparse"], runs["dense"], strict=True))
     for mode in fusion.MODES:
-        runs[mode] = [fusion.fused(*hits, 2 * depth, mode) for hits in both]
+        runs[mode] = [fusion.fuse(*hits, 2 * depth, mode) for hits in both]
     return runs
 
 
