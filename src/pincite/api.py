@@ -381,15 +381,15 @@ class Verifier:
             (c, text, self._passages(c, text)) for c, (_, text) in zip(claims, pairs, strict=True)
         ]
         judged = iter(self._model.verify([(c, passage) for c, _, cut in rows for passage in cut]))
-        found = []
+        per_pair = []
         for claim, text, passages in rows:
             evidence = [next(judged) for _ in passages]
             if isinstance(text, str) and len(evidence) > 1:
                 evidence = [discard_rebutted(claim, e, text) for e in evidence]
                 best = decide.deciding_evidence(evidence, self._settings.verify.threshold)
                 evidence = [best] if best else evidence
-            found.append(evidence[0])
-        return found
+            per_pair.append(evidence[0])
+        return per_pair
 
     def _passages(self, claim: Claim, text: str | Passage) -> Sequence[Passage]:
         if isinstance(text, Passage):
@@ -409,23 +409,23 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
 
 
 def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
-    def opened(one: Corpus) -> Path | str | OpenCorpus:
-        return engines.address(one) if isinstance(one, str) else one
+    def opened(corpus: Corpus) -> Path | str | OpenCorpus:
+        return engines.address(corpus) if isinstance(corpus, str) else corpus
 
     if given is None:
         return settings.library.places or None
     if isinstance(given, Mapping):
-        return {name: opened(each) for name, each in given.items()}
+        return {name: opened(corpus) for name, corpus in given.items()}
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return [opened(each) for each in given]
+        return [opened(corpus) for corpus in given]
     return opened(given)
 
 
-def _texts(given: str | Sequence[str], what: str) -> list[str]:
+def _texts(given: str | Sequence[str], kind: str) -> list[str]:
     texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, Iterable) or not all(isinstance(each, str) for each in texts):
-        raise InputError(f"The {what} is {given!r}; expected a text, or several in a list.")
-    found = [" ".join(each.split()) for each in texts]
-    if not found or not all(found):
-        raise InputError(f"The {what} is empty; expected one or more texts with words.")
-    return found
+    if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"The {kind} is {given!r}; expected a text, or several in a list.")
+    lines = [" ".join(text.split()) for text in texts]
+    if not lines or not all(lines):
+        raise InputError(f"The {kind} is empty; expected one or more texts with words.")
+    return lines

@@ -28,7 +28,7 @@ class Language:
     plural: Callable[[str, str, int], str]
 
 
-IN_ENGLISH = Language(str, lambda one, several, n: one if n == 1 else several)
+IN_ENGLISH = Language(str, lambda singular, plural, n: singular if n == 1 else plural)
 
 
 @dataclass(frozen=True, slots=True)

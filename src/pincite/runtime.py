@@ -43,16 +43,16 @@ Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 def encoder(settings: Settings, name: str = "") -> Encoder:
     """Load the encoder of the settings, or another one; raises MissingModel."""
     name = name or settings.models.encoder
-    if found := weights.served(name):
-        return served_encoder(settings.embeddings, found)
+    if server := weights.served(name):
+        return served_encoder(settings.embeddings, server)
     return OnnxEncoder(weights.locate(name), threads=settings.models.threads)
 
 
-def served_encoder(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
+def served_encoder(how: EmbeddingsSettings, server: weights.Served) -> ServedEncoder:
     prefixes = how.query_prefix, how.passage_prefix
     limits = replace(EMBEDDING_LIMITS, seconds=how.seconds, at_once=how.at_once)
     key = Key.read(EMBEDDINGS_KEY_VARIABLE)
-    return ServedEncoder(found.model, found.url, key, prefixes, how.batch, limits)
+    return ServedEncoder(server.model, server.url, key, prefixes, how.batch, limits)
 
 
 def search(

@@ -165,11 +165,11 @@ class Passage:
         if not self.pieces:
             return span
         cut = [Span(max(span.start, at), min(span.end, at + len(p))) for at, p in self._places()]
-        return max(cut, key=lambda each: each.end - each.start)
+        return max(cut, key=lambda part: part.end - part.start)
 
     def in_document(self, span: Span) -> Span:
         """Return where in the document a span of the text is, which lies within one piece."""
-        *_, (at, piece) = (each for each in self._places() if each[0] <= span.start)
+        *_, (at, piece) = (place for place in self._places() if place[0] <= span.start)
         return span.moved(piece.start - at)
 
     def _places(self) -> Iterator[tuple[int, range]]:
@@ -699,7 +699,7 @@ class Evidence:
     def contradiction(self) -> Witness | None:
         """The contradiction that a rule found, if any."""
         by_rule = (WitnessKind.VALUE, WitnessKind.DENIAL)
-        return next((each for each in self.witnesses if each.kind in by_rule), None)
+        return next((witness for witness in self.witnesses if witness.kind in by_rule), None)
 
     @property
     @written

@@ -20,7 +20,7 @@ from pincite.library.feedback import (
     Words,
     claims,
     file_of,
-    opinion,
+    opinion_on,
     plain,
     read_result,
 )
@@ -283,7 +283,7 @@ def add(
     item = rated.chosen(item_id, passage=label in LABELS) if item_id else None
     with _open_opinions(config) as opinions:
         opinions.add(
-            opinion(result.read_bytes(), rated, given or label or "", item, Words(**words))
+            opinion_on(result.read_bytes(), rated, given or label or "", item, Words(**words))
         )
     options.say(f"kept: {given or label} for {item.item_id if item else result}")
     settings = options.load_settings({"config": config})

@@ -343,12 +343,12 @@ class DenseIndex:
         if self._built is None:
             return [[] for _ in queries]
         n_found = min(math.ceil((FILTERED if accepted else REFINED) * depth), self._built.n)
-        found = self._built.nearest(queries, n_found, accepted)
-        short = np.flatnonzero((found < 0).sum(axis=1) > n_found - min(depth, n_found))
+        candidates = self._built.nearest(queries, n_found, accepted)
+        short = np.flatnonzero((candidates < 0).sum(axis=1) > n_found - min(depth, n_found))
         if len(short):
-            found[short] = self._built.of_all(queries[short], n_found, accepted)
+            candidates[short] = self._built.of_all(queries[short], n_found, accepted)
         results = []
-        for keys, query in zip(found, queries, strict=True):
+        for keys, query in zip(candidates, queries, strict=True):
             stored, vectors = self._store.vectors(keys[keys >= 0], self._dim)
             gone = np.setdiff1d(keys[keys >= 0], stored)
             pairs = _pairs(stored, vectors, query)
@@ -450,8 +450,8 @@ class _Lists:
     ) -> Keys:
         n_probed = math.ceil(self._index.nlist * share)
         how = _faiss().SearchParametersIVF(nprobe=n_probed, **_only(accepted))
-        _, found = self._index.search(queries, n_found, params=how)
-        return np.asarray(found, dtype=np.int64)
+        _, keys = self._index.search(queries, n_found, params=how)
+        return np.asarray(keys, dtype=np.int64)
 
     def keys(self) -> Keys:
         lists = self._index.invlists
@@ -511,8 +511,8 @@ def _exact(
     n_found = min(depth, len(keys))
     if not n_found:
         return [[] for _ in queries]
-    _, found = _faiss().knn(queries, vectors, n_found, metric=_faiss().METRIC_INNER_PRODUCT)
-    pairs = zip(found, queries, strict=True)
+    _, nearest = _faiss().knn(queries, vectors, n_found, metric=_faiss().METRIC_INNER_PRODUCT)
+    pairs = zip(nearest, queries, strict=True)
     return [_pairs(keys[rows], vectors[rows], query) for rows, query in pairs]
 
 

@@ -284,8 +284,8 @@ class LexicalIndex:
         for first in range(1, last + 1, KEYS_AT_ONCE):
             tell("checking the word index", first, last)
             window = (first, first + KEYS_AT_ONCE - 1)
-            found = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
-            keys = searcher.fast_field_values("key", [address for _, address in found])
+            hits = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
+            keys = searcher.fast_field_values("key", [address for _, address in hits])
             yield from miscounted(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
 
 
@@ -314,10 +314,10 @@ class _Searcher:
         twins = _twins(query)
         words = {w: x * self._rarity(w, twins[w]) for w, x in weights(query).items()}
         rare = self._rarer(words)
-        found = self._ranked(rare, depth, accepted)
-        if len(found) < depth and len(rare) < len(words):
-            found = self._ranked(words, depth, accepted)
-        return found
+        hits = self._ranked(rare, depth, accepted)
+        if len(hits) < depth and len(rare) < len(words):
+            hits = self._ranked(words, depth, accepted)
+        return hits
 
     def _rarity(self, word: str, twins: Collection[str]) -> float:
         """Return the idf of a word's commonest form as a share of its own.
@@ -348,10 +348,10 @@ class _Searcher:
         if not accepted.is_small:
             # Deep enough if the words are independent of the filter.
             deeper = math.ceil(MORE * depth / accepted.share)
-            found = self._hits(query, deeper)
-            held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
-            kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
-            if len(kept) >= depth or len(found) < deeper:
+            hits = self._hits(query, deeper)
+            held = accepted.holds(np.array([key for key, _ in hits], dtype=np.int64))
+            kept = [pair for pair, is_held in zip(hits, held, strict=True) if is_held]
+            if len(kept) >= depth or len(hits) < deeper:
                 return kept[:depth]
         return self._hits(_among(self._schema, query, accepted), depth)
 
@@ -359,11 +359,11 @@ class _Searcher:
         limit = min(depth, self._searcher.num_docs)
         if limit < 1:
             return []
-        found = self._searcher.search(query, limit, count=False).hits
-        keys = self._searcher.fast_field_values("key", [address for _, address in found])
+        hits = self._searcher.search(query, limit, count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in hits])
         return [
             (int(key or 0), round(float(score), SCORE_DECIMALS))
-            for key, (score, _) in zip(keys, found, strict=True)
+            for key, (score, _) in zip(keys, hits, strict=True)
         ]
 
 
@@ -461,22 +461,22 @@ def _add_words(document: "tantivy.Document", field: str, text: str, language: st
 
 def weights(query: Query) -> dict[str, float]:
     """Return the query's words, in every form, with the positive sums of their weights."""
-    found: dict[str, float] = defaultdict(float)
+    sums: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         for word, count in (Counter(words_of(text)) | Counter(words_of(text, ""))).items():
-            found[word] += weight * count
-    return {word: weight for word, weight in found.items() if weight > 0}
+            sums[word] += weight * count
+    return {word: weight for word, weight in sums.items() if weight > 0}
 
 
 def _twins(query: Query) -> Mapping[str, set[str]]:
     """Return each indexed word's forms in the other kind of language."""
-    found = defaultdict[str, set[str]](set)
+    twins = defaultdict[str, set[str]](set)
     text = _clean(text_of_query(query))
     for term in languages.terms(languages.without_accents(text)):
         for stem in _analyzer().analyze(term):
-            found[stem].add(_truncate(term))
-            found[_truncate(term)].add(stem)
-    return found
+            twins[stem].add(_truncate(term))
+            twins[_truncate(term)].add(stem)
+    return twins
 
 
 def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Query":

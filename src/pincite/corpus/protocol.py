@@ -361,10 +361,10 @@ def best(
     results: list[list[tuple[Where, float]]] = [[] for _ in range(n_queries)]
     pending, depth = list(range(n_queries)) if k > 0 else [], k + MARGIN
     while pending:
-        found = search(pending, depth)
-        places = places_of({key for scored in found for key, _ in scored})
+        candidates = search(pending, depth)
+        places = places_of({key for scored in candidates for key, _ in scored})
         deeper = []
-        for position, scored in zip(pending, found, strict=True):
+        for position, scored in zip(pending, candidates, strict=True):
             kept = [(places[key], score) for key, score in scored if key in places]
             kept.sort(key=lambda pair: (-pair[1], pair[0].passage_id))
             results[position] = kept[:k]

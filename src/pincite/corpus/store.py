@@ -382,10 +382,10 @@ class Store:
             with self._readable(f"the document at {url}"):
                 text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
                 more = json.loads(meta)
-                found = Document(at, title, text, kind, published, fetched, language, more)
-                if content_hash(found) != self.hash_at(url):
+                document = Document(at, title, text, kind, published, fetched, language, more)
+                if content_hash(document) != self.hash_at(url):
                     raise ValueError("its content is not what was added")
-                return found
+                return document
         return None
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
@@ -486,9 +486,9 @@ class Store:
             " JOIN passages p ON p.document = d.key JOIN vectors v ON v.passage = p.key"
             " WHERE d.url = CAST(? AS TEXT)"
         )
-        found = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
-        bad = set(unsound([(key, vector) for *_, key, vector in found], dim))
-        sound = [row for row in found if row[3] not in bad]
+        rows = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
+        bad = set(unsound([(key, vector) for *_, key, vector in rows], dim))
+        sound = [row for row in rows if row[3] not in bad]
         _, vectors = matrix([(key, vector) for *_, key, vector in sound], dim)
         return {f"{i}:{a}-{b}": v for (i, a, b, *_), v in zip(sound, vectors, strict=True)}
 
@@ -667,9 +667,9 @@ class Store:
             self._run("ROLLBACK")
 
     @contextmanager
-    def _readable(self, what: str) -> Iterator[None]:
+    def _readable(self, part: str) -> Iterator[None]:
         """Report rows that this class cannot have written as damage."""
         try:
             yield
         except (ValueError, TypeError, KeyError, zlib.error) as error:
-            raise CorpusError(damaged(self.path, f"{what}: {error}")) from error
+            raise CorpusError(damaged(self.path, f"{part}: {error}")) from error

@@ -220,7 +220,7 @@ class OwnCopies:
         copy = replace(copy, keys=tuple(sorted(set(copy.keys))), added=added)
         with self._changing() as db:
             self._write(copy.sha256, data)
-            known = [each for each in _copies_in(db) if each.sha256 == copy.sha256]
+            known = [other for other in _copies_in(db) if other.sha256 == copy.sha256]
             again = [(c.copy_id,) for c in known if set(c.keys) & set(copy.keys)]
             db.executemany("DELETE FROM copies WHERE id = ?", again)
             stored = (json.dumps(asdict(copy)),)
@@ -242,11 +242,11 @@ class OwnCopies:
 
         Raises InputError: Several files have this name.
         """
-        found = [copy for copy in self.all() if ref in (copy.ident, copy.name)]
-        if len(found) > 1:
-            known = ", ".join(copy.ident for copy in found)
-            raise InputError(f"{len(found)} copies are called {ref}. Name one by its id: {known}.")
-        return found
+        copies = [copy for copy in self.all() if ref in (copy.ident, copy.name)]
+        if len(copies) > 1:
+            known = ", ".join(copy.ident for copy in copies)
+            raise InputError(f"{len(copies)} copies are called {ref}. Name one by its id: {known}.")
+        return copies
 
     def remove(self, copies: Sequence[OwnCopy]) -> None:
         """Detach copies, and delete files that no other source has."""
@@ -321,12 +321,12 @@ class OwnCopies:
 
 
 def _copies_in(db: sqlite3.Connection) -> list[OwnCopy]:
-    found = []
+    copies = []
     for copy_id, text in db.execute("SELECT id, copy FROM copies ORDER BY id"):
         stored = json.loads(text)
         keys, pages = tuple(stored["keys"]), stored["pages"] and tuple(stored["pages"])
-        found.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": copy_id}))
-    return found
+        copies.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": copy_id}))
+    return copies
 
 
 # ── Attaching and reading ────────────────────────────────────────────────────────────────────────
@@ -349,12 +349,12 @@ class OwnSources:
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
         """Return the copy of a citation's source, or why it is unreadable; None if it has none."""
-        found = self.copies.of(citation_keys(citation))
-        if not found:
+        copies = self.copies.of(citation_keys(citation))
+        if not copies:
             return None
-        chosen = choose_by_pages(found, citation.pages or "")
+        chosen = choose_by_pages(copies, citation.pages or "")
         if not chosen:
-            had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in found if c.pages)
+            had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in copies if c.pages)
             detail = f"your copy has pages {had}; the citation gives {citation.pages}"
             return Unchecked("", Reason.NOT_SUPPLIED, detail)
         documents = [self._document(copy) for copy in chosen]
@@ -365,10 +365,10 @@ class OwnSources:
         key = f"{copy.sha256} {copy.pages}"
         if key not in self._read:
             data = self.copies.read(copy)
-            found = None if data is None else read_copy(data, copy.name, copy.pages)
+            document = None if data is None else read_copy(data, copy.name, copy.pages)
             detail = "your own copy is missing or damaged; attach it again"
             lost = Unchecked(f"{OWN_SCHEME}{copy.sha256}", Reason.UNDECODABLE, detail)
-            self._read[key] = found or lost
+            self._read[key] = document or lost
         return self._read[key]
 
 
@@ -422,19 +422,19 @@ def attach(
 def read_copy(data: bytes, name: str, pages: tuple[int, int] | None) -> Document | Unchecked:
     """Read a copy with printed page numbers; its address is its content's hash."""
     ending = _ENDING.search(name.lower())
-    found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}")
-    found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
-    if isinstance(found, Unchecked):
-        return found
-    found = replace(found, meta={**found.meta, FILE: one_line(name)})
-    if not page_starts(found) and (marks := list(_MARK.finditer(found.text))):
+    source = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}")
+    source = replace(source, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
+    if isinstance(source, Unchecked):
+        return source
+    source = replace(source, meta={**source.meta, FILE: one_line(name)})
+    if not page_starts(source) and (marks := list(_MARK.finditer(source.text))):
         starts, labels = [mark.start() for mark in marks], [mark[1] for mark in marks]
-        meta = {**found.meta, PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
-        return replace(found, meta=meta)
+        meta = {**source.meta, PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
+        return replace(source, meta=meta)
     if not pages:
-        return found
-    labels = [str(pages[0] + number) for number in range(len(page_starts(found)))]
-    return replace(found, meta={**found.meta, LABELS: json.dumps(labels)}) if labels else found
+        return source
+    labels = [str(pages[0] + number) for number in range(len(page_starts(source)))]
+    return replace(source, meta={**source.meta, LABELS: json.dumps(labels)}) if labels else source
 
 
 def parse_pages(text: str) -> tuple[int, int]:

@@ -469,9 +469,9 @@ class ServedEncoder(Client):
         if len(lengths) > 1:
             raise self._bad(f"vectors of {' and of '.join(map(str, sorted(lengths)))} numbers")
 
-    def _bad(self, what: str) -> BadReply:
+    def _bad(self, reply: str) -> BadReply:
         return BadReply(
-            f"{self.url} replied with {what}; expected a vector of finite numbers for each text, "
+            f"{self.url} replied with {reply}; expected a vector of finite numbers for each text, "
             f"all of one length. Is {self._model!r} an embedding model, and the address …/v1 of an "
             "OpenAI-compatible server or …/embed of TEI?",
             200,

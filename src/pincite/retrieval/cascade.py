@@ -84,7 +84,7 @@ def read_pages(
     ]
     for evidence, more in zip(judged, _judge(pages, rests, judge), strict=True):
         evidence += more
-        evidence.sort(key=lambda one: one.passage.span)
+        evidence.sort(key=lambda e: e.passage.span)
     return judged
 
 
@@ -122,7 +122,7 @@ def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
     page = passages[0].page
     sentences = units_of(page, passages[0].language)
     chosen = [sentences[n][0] for n in _choose_covering(claim, page, sentences)]
-    pieces = joined(chosen, lambda one, other: not page[one.end : other.start].strip())
+    pieces = joined(chosen, lambda a, b: not page[a.end : b.start].strip())
     if not pieces:
         return None
     read = [passage for passage in passages if any(map(passage.span.overlaps, pieces))]

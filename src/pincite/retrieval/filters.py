@@ -67,18 +67,18 @@ class Condition:
         return f"{self.field} {self.comparison} {', '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
-        found = _field(facts, self.field)
-        if found is None:
+        text = _field(facts, self.field)
+        if text is None:
             return self.comparison in ("!=", "not in")
         if self.comparison in ("==", "in", "!=", "not in"):
-            return self._is_among(found) == (self.comparison in ("==", "in"))
-        return any(_compare(found, value) in _MEETS[self.comparison] for value in self.values)
+            return self._is_among(text) == (self.comparison in ("==", "in"))
+        return any(_compare(text, value) in _MEETS[self.comparison] for value in self.values)
 
-    def _is_among(self, found: str) -> bool:
+    def _is_among(self, text: str) -> bool:
         numbers = self._numbers
         return any(
             part in self._texts or (bool(numbers) and number_of(part) in numbers)
-            for part in forms_of(self.field, found)
+            for part in forms_of(self.field, text)
         )
 
 
@@ -235,16 +235,16 @@ def number_of(text: str) -> float | None:
 
 
 def _values(text: str) -> list[str]:
-    found, at = [], 0
+    values, at = [], 0
     while at <= len(text):
         match = _VALUE.match(text, at)
         if match is None:  # a quote ends before its value does: treat every comma as a separator
             return text.split(",")
-        found.append(match[1])
+        values.append(match[1])
         if match.end() == len(text) and not match[0].endswith(","):
             break
         at = match.end()
-    return found
+    return values
 
 
 def _unquote(value: str) -> str:
@@ -252,11 +252,11 @@ def _unquote(value: str) -> str:
     return match[2] if match else value.strip()
 
 
-def _compare(found: str, value: str) -> int:
+def _compare(text: str, value: str) -> int:
     try:
-        a, b = float(found), float(value)
+        a, b = float(text), float(value)
     except ValueError:
-        return (found > value) - (found < value)
+        return (text > value) - (text < value)
     return (a > b) - (a < b)
 
 

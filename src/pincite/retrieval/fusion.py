@@ -51,7 +51,7 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     scores of a run in which they are equal count as 1. Ties break on passage id.
     """
     pairs = zip(weights, map(shares, runs), strict=True)
-    return _rank_by_sums(runs, [[weight * each for each in run] for weight, run in pairs], k)
+    return _rank_by_sums(runs, [[weight * share for share in run] for weight, run in pairs], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
@@ -106,12 +106,12 @@ def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
 
     A passage found in several counts once, with its best score. Ties break on passage id.
     """
-    found: dict[str, Hit] = {}
+    best: dict[str, Hit] = {}
     for hit in (hit for run in runs for hit in run):
-        known = found.setdefault(hit.passage.passage_id, hit)
+        known = best.setdefault(hit.passage.passage_id, hit)
         if hit.score > known.score:
-            found[hit.passage.passage_id] = hit
-    order = sorted(found.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
+            best[hit.passage.passage_id] = hit
+    order = sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
     return [hit._replace(rank=rank) for rank, hit in enumerate(order[:k], 1)]
 
 
@@ -190,15 +190,15 @@ class Fused:
         words, meanings = [query.words for query in forms], [query.text for query in forms]
         n = self.depth or k
 
-        def merge(both: Sequence[list[Hit]]) -> list[Hit]:
-            return fused(both[0], both[1], k, self.mode, self.dense_share)
+        def merge(pair: Sequence[list[Hit]]) -> list[Hit]:
+            return fused(pair[0], pair[1], k, self.mode, self.dense_share)
 
         corpus: Any = getattr(self.lexical, "corpus", None)
         if corpus is getattr(self.dense, "corpus", None) and corpus is not None:
             # The corpus reads texts only after merging.
             both = [(self.lexical, words), (self.dense, meanings)]
-            found: list[list[Hit]] = corpus.together(both, n, merge)
-            return found
+            hits: list[list[Hit]] = corpus.together(both, n, merge)
+            return hits
         nothing: list[list[Hit]] = [[] for _ in forms]
         by_words = self.lexical.retrieve(words, n) if self.lexical else nothing
         by_meaning = self.dense.retrieve(meanings, n) if self.dense else nothing
@@ -216,8 +216,8 @@ class Reranked:
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return at most `k` of the first hits per query."""
-        found = self.retriever.retrieve(queries, self.read)
-        return [self._order(*each)[:k] for each in zip(queries, found, strict=True)]
+        hits = self.retriever.retrieve(queries, self.read)
+        return [self._order(*pair)[:k] for pair in zip(queries, hits, strict=True)]
 
     def _order(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
         """Order the hits by the reader's log-odds with the search's prior (`fusion.with_prior`).

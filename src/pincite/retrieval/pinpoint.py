@@ -128,7 +128,7 @@ def text_directives(fragment: str) -> list[TextDirective]:
     """
     _, _, directives = fragment.partition(_DIRECTIVES)
     values = [d[5:] for d in directives.split("&") if d.startswith("text=")]
-    return [found for value in values[:MAX_DIRECTIVES] if (found := _directive(value))]
+    return [directive for value in values[:MAX_DIRECTIVES] if (directive := _directive(value))]
 
 
 def _directive(value: str) -> TextDirective | None:
