@@ -409,16 +409,16 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
 
 
 def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
-    def opened(corpus: Corpus) -> Path | str | OpenCorpus:
+    def place_of(corpus: Corpus) -> Path | str | OpenCorpus:
         return engines.address(corpus) if isinstance(corpus, str) else corpus
 
     if given is None:
         return settings.library.places or None
     if isinstance(given, Mapping):
-        return {name: opened(corpus) for name, corpus in given.items()}
+        return {name: place_of(corpus) for name, corpus in given.items()}
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return [opened(corpus) for corpus in given]
-    return opened(given)
+        return [place_of(corpus) for corpus in given]
+    return place_of(given)
 
 
 def _texts(given: str | Sequence[str], kind: str) -> list[str]:

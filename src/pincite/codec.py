@@ -79,7 +79,7 @@ def _of_dataclass(
         else:
             write = writers.get(field.name, partial(values_of, digits=digits))
             values[field.metadata.get("key", field.name)] = write(part)
-    for name, get in computed(kind).items():
+    for name, get in written_properties(kind).items():
         values[get.written] = values_of(getattr(value, name), digits)
     return values
 
@@ -96,7 +96,7 @@ def _types_of(kind: Any, name: str) -> tuple[Any, ...]:
 
 
 @cache
-def computed(kind: Any) -> Mapping[str, Any]:
+def written_properties(kind: Any) -> Mapping[str, Any]:
     members = {name: it for base in reversed(kind.__mro__) for name, it in vars(base).items()}
     return {
         name: member.fget
@@ -260,10 +260,10 @@ class JsonReport:
 
 def schema(kind: type[Any], title: str) -> dict[str, Any]:
     """Return the JSON Schema of the output: every key is required, and no other is allowed."""
-    return {"$schema": _DIALECT, "title": title, **described(kind, "#/$defs/")}
+    return {"$schema": _DIALECT, "title": title, **schema_within(kind, "#/$defs/")}
 
 
-def described(kind: type[Any], at: str) -> dict[str, Any]:
+def schema_within(kind: type[Any], at: str) -> dict[str, Any]:
     """As `schema`, for a larger document whose `$defs` are at `at`."""
     from pydantic import TypeAdapter
 
@@ -297,21 +297,21 @@ def _generator() -> Any:
                 elif keys := field.metadata.get("split"):
                     for key, one in zip(keys, _types_of(kind, field.name), strict=True):
                         adapter = TypeAdapter(one | None)
-                        written[key] = self.generate_inner(self.opened(adapter.core_schema))
+                        written[key] = self.generate_inner(self.unwrap(adapter.core_schema))
                 else:
                     written[field.metadata.get("key", field.name)] = own
-            for get in computed(kind).values():
+            for get in written_properties(kind).values():
                 value = TypeAdapter(get_type_hints(get, include_extras=True)["return"])
-                written[get.written] = self.generate_inner(self.opened(value.core_schema))
+                written[get.written] = self.generate_inner(self.unwrap(value.core_schema))
             return json_schema | {"properties": written, "optional": sorted(optional)}
 
         def of(self, kind: Any) -> dict[str, Any]:
             json_schema: dict[str, Any] = self.dataclass_schema(
-                self.opened(TypeAdapter(kind).core_schema)
+                self.unwrap(TypeAdapter(kind).core_schema)
             )
             return json_schema
 
-        def opened(self, schema: Any) -> Any:
+        def unwrap(self, schema: Any) -> Any:
             """Unwrap the definitions that pydantic adds around types with shared parts."""
             if schema["type"] != "definitions":
                 return schema

@@ -102,7 +102,7 @@ class _ByWords:
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
         split = [list(_words(query)) for query in queries]
         words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
-        counted = [corpus.counted(words) for corpus in self.corpora]
+        counted = [corpus.count_words(words) for corpus in self.corpora]
         n_passages = sum(n_all for n_all, _ in counted)
         forms_of = zip(words, zip(*(forms for _, forms in counted), strict=True), strict=True)
         rare = {
@@ -241,7 +241,7 @@ def encoder_name(settings: Settings, place: Address, *, several: bool = False) -
     wanted = engines.encoder_of(place)
     for name in dict.fromkeys(names):
         with contextlib.suppress(MissingModel):
-            if served := weights.served(name):
+            if served := weights.server_of(name):
                 built_by = served_encoder(settings.embeddings, served).fingerprint
             else:
                 built_by = weights.fingerprint(weights.locate(name))

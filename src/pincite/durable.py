@@ -310,11 +310,11 @@ class CacheFile:
         return by_key
 
     def insert(self, rows: Iterable[tuple[object, object]]) -> None:
-        self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
+        self._write(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
 
     def clear(self) -> int:
         """Remove all rows and free the space; returns the number of rows removed."""
-        n = self._written(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
+        n = self._write(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
         with self._lock:
             self._db.execute("VACUUM")
         return n
@@ -326,7 +326,7 @@ class CacheFile:
     def close(self) -> None:
         self._db.close()
 
-    def _written(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
+    def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
         try:
             with self._lock, self._db:
                 return self._db.executemany(statement, rows).rowcount

@@ -440,7 +440,7 @@ class _ListChecker:
             name = worklist.name_of(page.site.host, page.revision_id)
             title = articles.about(page)
         options.say(f"{head} {title}", self.quiet)
-        report = errors.attempted(partial(self._report_on, page), could_not_be_checked)
+        report = errors.attempt(partial(self._report_on, page), could_not_be_checked)
         self.folder.store(str(place), name, report)
 
     def _report_on(self, page: Page | Article) -> Report | str:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pincite.corpus.protocol import IndexKind
-from pincite.corpus.store import Keys, Store, damaged
+from pincite.corpus.store import Keys, Store, damage_error
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
@@ -114,7 +114,7 @@ class AcceptedKeys:
                 raise TypeError("a field that should be text is none")
             more = dict(json.loads(meta)) if with_meta else {}
         except (ValueError, TypeError) as error:
-            raise CorpusError(damaged(self._store.path, f"document {key}: {error}")) from error
+            raise damage_error(self._store.path, f"document {key}: {error}") from error
         return Facts(url, title, kind, published, language, more)
 
 
@@ -243,7 +243,7 @@ class DenseIndex:
     def build(self, tell: Tell = silent) -> None:
         """Write an index of all vectors, then name it in the stamp; raises CorpusError."""
         keys = self._store.keys()
-        index, last, n_trained = self._grown(keys) or (self._trained(keys), 0, len(keys))
+        index, last, n_trained = self._grown(keys) or (self._train(keys), 0, len(keys))
         for portion, vectors in self._store.vectors_between(last + 1, int(keys[-1]), self._dim):
             index.add_with_ids(vectors, portion)
             tell("indexing vectors", index.ntotal, len(keys))
@@ -356,7 +356,7 @@ class DenseIndex:
             results.append(pairs + [(int(key), pairs[-1][1] if pairs else -1.0) for key in gone])
         return results
 
-    def _trained(self, keys: Keys) -> Any:
+    def _train(self, keys: Keys) -> Any:
         if self.kind == "hnsw":
             named, n_sample = f"IDMap,HNSW{LINKS},SQ8", min(len(keys), TRAINED_CODES)
         else:

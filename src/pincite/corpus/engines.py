@@ -48,7 +48,7 @@ from pincite.corpus.protocol import (
     Merge,
     Selection,
     best,
-    merged,
+    merge_runs,
     text_of,
 )
 from pincite.corpus.store import Place, content_hash
@@ -163,7 +163,7 @@ class EmbeddedCorpus(Corpus):
             self._require_write()
             return self._generation.delete(urls)
 
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+    def compare(self, documents: Sequence[Document]) -> list[Comparison]:
         with self._current() as generation:
             hashes = [generation.store.hash_at(document.url) for document in documents]
         return [
@@ -203,9 +203,9 @@ class EmbeddedCorpus(Corpus):
         with self._current() as generation:
             return [generation.store.nearest_at(url, vector, k) for url in urls]
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         with self._current() as generation:
-            return generation.lexical.counted(words)
+            return generation.lexical.count_words(words)
 
     def manifest(self) -> Mapping[str, str]:
         with self._current() as generation:
@@ -237,7 +237,7 @@ class EmbeddedCorpus(Corpus):
         encoded = [(search, queries, self._encode(search, queries)) for search, queries in searches]
         with self._current() as generation:
             ranked = [self._rank(generation, *one, n) for one in encoded]
-            return merged(generation.store.passages, ranked, merge)
+            return merge_runs(generation.store.passages, ranked, merge)
 
     def _encode(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
         if self.encoder is None or retriever.by != "dense" or not queries:

@@ -23,7 +23,7 @@ import numpy as np
 from pincite.corpus.dense import KIND, KINDS, AcceptedKeys, DenseIndex
 from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.protocol import Address
-from pincite.corpus.store import Store, content_hash, damaged
+from pincite.corpus.store import Store, content_hash, damage_error
 from pincite.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats
@@ -278,11 +278,11 @@ def _was_filled(path: Path) -> bool:
 def _manifest(store: Store) -> dict[str, str]:
     manifest = store.manifest()
     if missing := _MANIFEST - manifest.keys():
-        raise CorpusError(damaged(store.path, f"its manifest lacks {min(missing)!r}"))
+        raise damage_error(store.path, f"its manifest lacks {min(missing)!r}")
     if not manifest["dim"].isdigit():
-        raise CorpusError(damaged(store.path, f"its vectors have {manifest['dim']!r} dimensions"))
+        raise damage_error(store.path, f"its vectors have {manifest['dim']!r} dimensions")
     if manifest.get(KIND, "ivf") not in KINDS:
-        raise CorpusError(damaged(store.path, f"its vector index has the kind {manifest[KIND]!r}"))
+        raise damage_error(store.path, f"its vector index has the kind {manifest[KIND]!r}")
     return manifest
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from pincite.corpus.dense import KeySet
 from pincite.corpus.protocol import idf
 from pincite.corpus.protocol import text_of as text_of_query
-from pincite.corpus.store import Store, folded, miscounted
+from pincite.corpus.store import Store, fold_case, miscounts
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Query
@@ -188,7 +188,7 @@ class LexicalIndex:
             ask = _Searcher(self._index)
             return [ask.best(query, depth, accepted) for query in queries]
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """Return the number of passages, and each word's indexed form and document frequency."""
         forms = [list(weights(word)) for word in words]
         firsts = [next(iter(of_word), "") for of_word in forms]
@@ -246,7 +246,7 @@ class LexicalIndex:
         if any(path.exists() and path.stat().st_size != size for path, size in known):
             return None
         try:
-            return None if _missing(folder, stamp.files) else _opened(folder)
+            return None if _missing(folder, stamp.files) else _open_index(folder)
         except (ValueError, OSError):
             return None
 
@@ -286,7 +286,7 @@ class LexicalIndex:
             window = (first, first + KEYS_AT_ONCE - 1)
             hits = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
             keys = searcher.fast_field_values("key", [address for _, address in hits])
-            yield from miscounted(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+            yield from miscounts(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
 
 
 def _missing(folder: Path, files: Collection[str]) -> list[Path]:
@@ -314,9 +314,9 @@ class _Searcher:
         twins = _twins(query)
         words = {w: x * self._rarity(w, twins[w]) for w, x in weights(query).items()}
         rare = self._rarer(words)
-        hits = self._ranked(rare, depth, accepted)
+        hits = self._rank(rare, depth, accepted)
         if len(hits) < depth and len(rare) < len(words):
-            hits = self._ranked(words, depth, accepted)
+            hits = self._rank(words, depth, accepted)
         return hits
 
     def _rarity(self, word: str, twins: Collection[str]) -> float:
@@ -337,7 +337,7 @@ class _Searcher:
         rare = {w: x for w, x in words.items() if self._searcher.doc_freq("text", w) <= most}
         return rare or words
 
-    def _ranked(
+    def _rank(
         self, words: Mapping[str, float], depth: int, accepted: KeySet | None
     ) -> list[tuple[int, float]]:
         if not words:
@@ -386,7 +386,7 @@ def _new_index(folder: Path | None) -> "tantivy.Index":
     return index
 
 
-def _opened(folder: Path) -> "tantivy.Index":
+def _open_index(folder: Path) -> "tantivy.Index":
     import tantivy
 
     if os.access(folder, os.W_OK):
@@ -510,7 +510,7 @@ def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: KeySet) -
 
 def _clean(text: str) -> str:
     """Replace lone surrogates, left by broken pages, with "?": tantivy cannot take them."""
-    return folded(text).encode("utf-8", "replace").decode("utf-8")
+    return fold_case(text).encode("utf-8", "replace").decode("utf-8")
 
 
 @contextlib.contextmanager

@@ -250,7 +250,7 @@ def copy(source: Corpus, target: Corpus, progress: Callable[[int, int], None]) -
     has_same_encoder = source.manifest()["encoder"] == target.manifest()["encoder"]
     while batch := list(islice(urls, DOCUMENTS_AT_ONCE)):
         documents = [document for document in source.get(batch) if document is not None]
-        states = target.compared(documents)
+        states = target.compare(documents)
         new = [d for d, state in zip(documents, states, strict=True) if state != "same"]
         cut = [p for document in new for p in passages(document)] if has_same_encoder else []
         vectors = source.vectors(cut)

@@ -240,7 +240,7 @@ def update(
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
     read = partial(_contents, replace(collection, pieces=[]), how)
-    files = [run.signed(piece, collection) for piece in collection.pieces]
+    files = [run.sign(piece, collection) for piece in collection.pieces]
     for signed in (file for file in files if file.is_same):
         run.take(signed, (), collection)
     changed = [file for file in files if not file.is_same]
@@ -298,7 +298,7 @@ class _Run:
         self._withdrawn: dict[str, tuple[Path, bool]] = {}
         self._seen: set[Path] = set()
 
-    def signed(self, piece: Piece, collection: Collection) -> _Signed:
+    def sign(self, piece: Piece, collection: Collection) -> _Signed:
         try:
             signature = collection.signature(piece)
         except OSError:
@@ -397,7 +397,7 @@ class _Run:
     def _new_or_changed(self, documents: list[Document]) -> list[Document]:
         fresh, states = list[Document](), list[Comparison](["new"] * len(documents))
         if self._corpus is not None:
-            states = self._corpus.compared(documents)
+            states = self._corpus.compare(documents)
         for document, state in zip(documents, states, strict=True):
             if state == "same":
                 self.outcome.n_unchanged += 1

@@ -83,7 +83,7 @@ def document_keys(document: Document) -> frozenset[str]:
     return frozenset({*_keys_of_address(document.url), *stated})
 
 
-def named(ref: str) -> Named:
+def named_source(ref: str) -> Named:
     """Return the source with this address, DOI, PMID or ISBN.
 
     Raises InputError: It is none of these.
@@ -128,7 +128,7 @@ def mentions(document: Document, names: Sequence[str]) -> bool:
     return not named or not named.isdisjoint(content_words(f"{document.title} {document.text}"))
 
 
-def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
+def cited_source(citations: Iterable[Citation], number: str, place: str) -> Named:
     """Return the source of the citation with this number in `pincite claims` and reports, as r7.
 
     Raises InputError: There is no such citation.
@@ -237,7 +237,7 @@ class OwnCopies:
         """Return the copies that have one of the keys, oldest first."""
         return [copy for copy in self.all() if set(copy.keys) & set(keys)]
 
-    def called(self, ref: str) -> list[OwnCopy]:
+    def copies_called(self, ref: str) -> list[OwnCopy]:
         """Return the copy with this id or file name; empty if there is none.
 
         Raises InputError: Several files have this name.
@@ -359,7 +359,7 @@ class OwnSources:
             return Unchecked("", Reason.NOT_SUPPLIED, detail)
         documents = [self._document(copy) for copy in chosen]
         failed = next((d for d in documents if isinstance(d, Unchecked)), None)
-        return failed or joined([d for d in documents if isinstance(d, Document)])
+        return failed or join_documents([d for d in documents if isinstance(d, Document)])
 
     def _document(self, copy: OwnCopy) -> Document | Unchecked:
         key = f"{copy.sha256} {copy.pages}"
@@ -459,7 +459,7 @@ def choose_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
     return list(filter(holds, copies)) or [copy for copy in copies if not copy.pages]
 
 
-def joined(documents: Sequence[Document]) -> Document:
+def join_documents(documents: Sequence[Document]) -> Document:
     first = documents[0]
     if len(documents) == 1:
         return first

@@ -111,10 +111,10 @@ class Served(NamedTuple):
     url: str
 
 
-def served(model: str) -> Served | None:
+def server_of(model: str) -> Served | None:
     """Parse `NAME@URL`; None: `model` is a name, a folder or a hub id.
 
-    >>> served("bespoke-minicheck@http://127.0.0.1:11434/v1")
+    >>> server_of("bespoke-minicheck@http://127.0.0.1:11434/v1")
     Served(model='bespoke-minicheck', url='http://127.0.0.1:11434/v1')
     """
     name, _, url = model.partition("@")
@@ -129,9 +129,9 @@ def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[s
     return models
 
 
-def described(model: str) -> str:
+def describe(model: str) -> str:
     """Return its fingerprint or, for a model on a server, its name; raises as `locate`."""
-    if served(model):
+    if server_of(model):
         return f"{model} (texts are sent there)"
     return fingerprint(locate(model))
 

@@ -196,7 +196,7 @@ def entries(references: Sequence[Cited]) -> list[Entry]:
     def make(batch: Sequence[Cited]) -> list[Entry]:
         return [_entry(reference) for reference in batch]
 
-    plain = errors.each(make, references, lambda reference, _: _bare_entry(reference))
+    plain = errors.apply(make, references, lambda reference, _: _bare_entry(reference))
     keys = _unique_keys([entry.item for entry in plain])
     return [
         replace(entry, item={"id": key} | entry.item)

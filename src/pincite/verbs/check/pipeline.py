@@ -103,7 +103,7 @@ class CheckPipeline:
                 return interpret_by_rules(statement, self.settings.language, occasion)
             return self.interpreter.interpret(statement)
 
-        return errors.attempted(interpret, as_stated)
+        return errors.attempt(interpret, as_stated)
 
     def check(
         self,
@@ -118,7 +118,7 @@ class CheckPipeline:
             results = tuple(failed(reading) for reading in readings.readings)
             return Check(statement, results, readings.by, (*readings.failures, why))
 
-        checked = errors.attempted(lambda: self._check_readings(statement, readings), unjudged)
+        checked = errors.attempt(lambda: self._check_readings(statement, readings), unjudged)
         speaker = occasion.speaker or without_speaker(" ".join(statement.split()))[0]
         return replace(checked, occasion=replace(occasion, speaker=speaker))
 
@@ -131,7 +131,7 @@ class CheckPipeline:
             for reading in interpretation.readings
             if reading.kind not in ignored and not reading.is_about_unknown_speaker
         ]
-        of_judged = errors.each(self._retrieve, judged, lambda _, why: why)
+        of_judged = errors.apply(self._retrieve, judged, lambda _, why: why)
         retrieved = dict(zip(judged, of_judged, strict=True))
         pairs = [
             (reading, candidate)
@@ -200,7 +200,7 @@ class CheckPipeline:
             for (reading, candidate), failure in zip(pairs, failures, strict=True)
             if failure is None
         ]
-        answers = iter(errors.each(self.judge.judge, usable, lambda _, why: why))
+        answers = iter(errors.apply(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
     def _why_unusable(self, candidate: Candidate) -> Failed | None:
@@ -264,7 +264,7 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
             merged = [min(same) if number in same else number for number in merged]
         return merged
 
-    return errors.attempted(with_copies, lambda _: ids)
+    return errors.attempt(with_copies, lambda _: ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class WorkLookup:
                 key = result.citation.reference
                 if key not in known:
                     find = partial(self._find, article, result.citation)
-                    known[key] = errors.attempted(find, lambda why: None)
+                    known[key] = errors.attempt(find, lambda why: None)
                     progress(len(known), len(cited))
                 results.append(replace(result, work=known[key]))
             yield replace(finding, citations=tuple(results))
@@ -207,7 +207,7 @@ class Run:
         def report() -> Report | str:
             return self.verify(parse_page(page, self.settings.language))
 
-        return errors.attempted(report, could_not_be_checked)
+        return errors.attempt(report, could_not_be_checked)
 
     def wrote(self, report: Report) -> bool:
         """Whether this run would write the same report, as far as settings and versions tell."""

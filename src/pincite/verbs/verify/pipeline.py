@@ -181,7 +181,7 @@ class VerifyPipeline:
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check a claim's sources, then search better ones. `written`: date of the article."""
-        return errors.attempted(
+        return errors.attempt(
             lambda: self._finding(claim, written), lambda why: without_verdict(claim, why)
         )
 
@@ -197,7 +197,7 @@ class VerifyPipeline:
         is_failing = finding.label is not Label.SUPPORTED
         if self.better and (is_failing or claim.wants_source or self.suggest == "all"):
             search = partial(self.better.add_to, finding, written)
-            finding = errors.attempted(search, partial(_with_failure, finding))
+            finding = errors.attempt(search, partial(_with_failure, finding))
         return only_quotes(finding)
 
     def with_sources(self, uncited: Uncited, written: str | None = None) -> Uncited:
@@ -215,7 +215,7 @@ class VerifyPipeline:
 
     def _obtain(self, citation: Citation, written: str | None) -> ReadSource:
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
-        return errors.attempted(
+        return errors.attempt(
             lambda: self._cut(citation, self.copies.read(citation, written)), nothing.as_failed
         )
 
@@ -305,7 +305,7 @@ class VerifyPipeline:
             parts = self._judge_clauses(claim, read)
             return [self._check(claim, *pair) for pair in zip(read, parts, strict=True)]
 
-        return errors.each(
+        return errors.apply(
             check, sources, lambda source, why: self._check(claim, source.as_failed(why))
         )
 
@@ -413,7 +413,7 @@ class VerifyPipeline:
         own = [one.read.evidence for one in checked if one.read.evidence]
         earlier = [
             source.evidence
-            for source in errors.each(
+            for source in errors.apply(
                 lambda some: self._judge_sources(claim, some),
                 [self._obtain(citation, written) for citation in claim.earlier],
                 lambda source, why: source.as_failed(why),
@@ -459,7 +459,7 @@ class VerifyPipeline:
 
     def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
         """Read the archived copy of a live page; None if it cannot be judged."""
-        cited = errors.attempted(lambda: self.copies.archived(citation, written), lambda why: None)
+        cited = errors.attempt(lambda: self.copies.archived(citation, written), lambda why: None)
         read = self._cut(citation, cited) if cited else None
         return read if read and isinstance(read.source, Document) else None
 
@@ -515,7 +515,7 @@ class SecondOpinion:
                 return Failed("source", "the sources must not be sent, or no longer exist")
             return judge.opinion(finding.claim, sources)
 
-        return errors.attempted(ask, lambda why: why)
+        return errors.attempt(ask, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
         """Return the documents read for the citations, except private copies: never sent."""

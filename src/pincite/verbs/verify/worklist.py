@@ -197,7 +197,7 @@ class ReportFolder:
 
         if outcome.findings or not outcome.stopped:
             with durable.without_interrupt():
-                errors.attempted(partial(self._write, name, outcome), add_bug)
+                errors.attempt(partial(self._write, name, outcome), add_bug)
         if outcome.stopped:
             raise KeyboardInterrupt
 

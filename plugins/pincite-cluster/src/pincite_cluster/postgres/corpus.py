@@ -38,7 +38,7 @@ from pincite.corpus.protocol import (
     Merge,
     best,
     idf,
-    merged,
+    merge_runs,
     text_of,
 )
 from pincite.corpus.store import content_hash, raw, share_of_digest
@@ -301,7 +301,7 @@ class PostgresCorpus(Corpus):
             yield from (_head(*row) for _, *row in rows)
             last = rows[-1][0]
 
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+    def compare(self, documents: Sequence[Document]) -> list[Comparison]:
         heads = self.heads(key_of(document.url) for document in documents)
         found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
         return [
@@ -316,7 +316,7 @@ class PostgresCorpus(Corpus):
     def urls(self) -> Iterator[str]:
         return (head.facts.url for head in self.every())
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         forms = [next(iter(words_of(word)), "") for word in words]
         n_all, having = self.having(set(forms) - {""})
         return n_all, [(form, having.get(form, 0)) for form in forms]
@@ -382,7 +382,7 @@ class PostgresCorpus(Corpus):
         def found() -> list[list[Hit]]:
             seen: dict[str, Head] = {}
             ranked = [self._ranked(*one, n, seen) for one in searches]
-            return merged(self.read, ranked, merge)
+            return merge_runs(self.read, ranked, merge)
 
         return self._there.reading(found)
 
