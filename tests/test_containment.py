@@ -20,7 +20,7 @@ def doubled(numbers: Sequence[int]) -> list[int]:
 @given(st.lists(st.integers(-3, 3), max_size=12))
 def test_only_items_that_raise_are_lost(numbers: list[int]) -> None:
     logging.disable(logging.ERROR)
-    found = errors.each(doubled, numbers, lambda number, why: f"{number} {why.detail}")
+    found = errors.apply(doubled, numbers, lambda number, why: f"{number} {why.detail}")
     logging.disable(logging.NOTSET)
     assert found == [2 * n if n else "0 ZeroDivisionError" for n in numbers]
 
@@ -28,7 +28,7 @@ def test_only_items_that_raise_are_lost(numbers: list[int]) -> None:
 def test_a_contained_error_keeps_its_traceback_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    found = errors.attempted(lambda: 1 // 0, lambda why: why)
+    found = errors.attempt(lambda: 1 // 0, lambda why: why)
     assert found == Failed("internal", "ZeroDivisionError")
     (record,) = caplog.records
     assert record.name == "pincite"
@@ -42,7 +42,7 @@ def test_expected_errors_pass_through(error: BaseException) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        errors.each(raising, [1, 2], lambda item, why: 0)
+        errors.apply(raising, [1, 2], lambda item, why: 0)
 
 
 def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None:

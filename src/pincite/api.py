@@ -412,11 +412,11 @@ def _corpora(given: Corpora | None, settings: Settings) -> Corpora | None:
     return settings.library.places or None if given is None else given
 
 
-def _texts(given: str | Sequence[str], what: str) -> list[str]:
+def _texts(given: str | Sequence[str], kind: str) -> list[str]:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, Iterable) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"The {what} is {given!r}; expected a text, or several in a list.")
+        raise InputError(f"The {kind} is {given!r}; expected a text, or several in a list.")
     cleaned = [" ".join(text.split()) for text in texts]
     if not cleaned or not all(cleaned):
-        raise InputError(f"The {what} is empty; expected one or more texts with words.")
+        raise InputError(f"The {kind} is empty; expected one or more texts with words.")
     return cleaned

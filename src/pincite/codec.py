@@ -53,11 +53,11 @@ def values_of(value: Any, digits: int | None = None) -> Any:
     if type(value) in _SCALARS:
         return value
     if isinstance(value, list | tuple):
-        return [values_of(each, digits) for each in value]
+        return [values_of(part, digits) for part in value]
     if is_dataclass(value):
         return _of_dataclass(value, digits, {})
     if isinstance(value, Mapping):
-        return {str(key): values_of(each) for key, each in value.items()}
+        return {str(key): values_of(part) for key, part in value.items()}
     return str(value) if isinstance(value, StrEnum) else value
 
 
@@ -66,27 +66,27 @@ def _of_dataclass(
 ) -> dict[str, Any]:
     """`writers`: how fields are written that are not written as `values_of` does, by name."""
     kind: Any = type(value)
-    found: dict[str, Any] = {}
-    for each in _written_fields(kind):
-        mine = getattr(value, each.name)
-        if each.metadata.get("inline"):
-            found |= values_of(mine, digits)
-        elif keys := each.metadata.get("split"):
-            types = _types_of(kind, each.name)
-            written = values_of(mine, digits)
+    values: dict[str, Any] = {}
+    for field in _written_fields(kind):
+        part = getattr(value, field.name)
+        if field.metadata.get("inline"):
+            values |= values_of(part, digits)
+        elif keys := field.metadata.get("split"):
+            types = _types_of(kind, field.name)
+            written = values_of(part, digits)
             for key, one in zip(keys, types, strict=True):
-                found[key] = written if isinstance(mine, one) else None
+                values[key] = written if isinstance(part, one) else None
         else:
-            write = writers.get(each.name, partial(values_of, digits=digits))
-            found[each.metadata.get("key", each.name)] = write(mine)
-    for name, get in computed(kind).items():
-        found[get.written] = values_of(getattr(value, name), digits)
-    return found
+            write = writers.get(field.name, partial(values_of, digits=digits))
+            values[field.metadata.get("key", field.name)] = write(part)
+    for name, get in written_properties(kind).items():
+        values[get.written] = values_of(getattr(value, name), digits)
+    return values
 
 
 @cache
 def _written_fields(kind: Any) -> tuple[Field[Any], ...]:
-    return tuple(each for each in fields(kind) if each.metadata.get("written", True))
+    return tuple(field for field in fields(kind) if field.metadata.get("written", True))
 
 
 @cache
@@ -96,7 +96,7 @@ def _types_of(kind: Any, name: str) -> tuple[Any, ...]:
 
 
 @cache
-def computed(kind: Any) -> Mapping[str, Any]:
+def written_properties(kind: Any) -> Mapping[str, Any]:
     members = {name: it for base in reversed(kind.__mro__) for name, it in vars(base).items()}
     return {
         name: member.fget
@@ -152,10 +152,10 @@ def from_values(kind: type[T], values: object) -> T:
 
     wanted: Any = kind
     try:
-        found: T = _validator(wanted).validate_python(values)
+        record: T = _validator(wanted).validate_python(values)
     except ValidationError as error:
         raise InputError(_describe_error(error.errors(include_url=False)[0])) from error
-    return found
+    return record
 
 
 def _describe_error(error: Mapping[str, Any]) -> str:
@@ -181,39 +181,39 @@ def _validator(kind: Any) -> Any:
 def _strict(schema: Any) -> Any:
     """Make the schema strict: no number from a text, no true from 1."""
     if isinstance(schema, list):
-        return [_strict(each) for each in schema]
+        return [_strict(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _strict(each) for key, each in schema.items()}
+    strict = {key: _strict(part) for key, part in schema.items()}
     more: dict[str, dict[str, Any]] = {
         "int": {"strict": True},
         "bool": {"strict": True},
         "float": {"strict": True, "allow_inf_nan": False},
     }
-    kind = found.get("type")
-    if kind == "dataclass" and any(each.metadata for each in fields(found["cls"])):
-        place = partial(_nest, found["cls"])
-        ref = {"ref": found.pop("ref")} if "ref" in found else {}
+    kind = strict.get("type")
+    if kind == "dataclass" and any(field.metadata for field in fields(strict["cls"])):
+        place = partial(_nest, strict["cls"])
+        ref = {"ref": strict.pop("ref")} if "ref" in strict else {}
         called = {"type": "no-info", "function": place}
-        return {"type": "function-before", "function": called, "schema": found, **ref}
-    return found | more.get(kind, {}) if isinstance(kind, str) else found
+        return {"type": "function-before", "function": called, "schema": strict, **ref}
+    return strict | more.get(kind, {}) if isinstance(kind, str) else strict
 
 
 def _nest(kind: Any, values: Any) -> Any:
     if not isinstance(values, Mapping):
         return values
-    found = dict(values)
-    for each in fields(kind):
-        if not each.metadata.get("written", True):
-            found.pop(each.name, None)  # the key belongs to another record
-        elif each.metadata.get("inline"):
-            found[each.name] = values
-        elif keys := each.metadata.get("split"):
+    nested = dict(values)
+    for field in fields(kind):
+        if not field.metadata.get("written", True):
+            nested.pop(field.name, None)  # the key belongs to another record
+        elif field.metadata.get("inline"):
+            nested[field.name] = values
+        elif keys := field.metadata.get("split"):
             given = [values[key] for key in keys if values.get(key) is not None]
-            found[each.name] = given[0] if given else None
-        elif (key := each.metadata.get("key")) in values:
-            found[each.name] = values[key]
-    return found
+            nested[field.name] = given[0] if given else None
+        elif (key := field.metadata.get("key")) in values:
+            nested[field.name] = values[key]
+    return nested
 
 
 class JsonReport:
@@ -260,17 +260,17 @@ class JsonReport:
 
 def schema(kind: type[Any], title: str) -> dict[str, Any]:
     """Return the JSON Schema of the output: every key is required, and no other is allowed."""
-    return {"$schema": _DIALECT, "title": title, **described(kind, "#/$defs/")}
+    return {"$schema": _DIALECT, "title": title, **schema_within(kind, "#/$defs/")}
 
 
-def described(kind: type[Any], at: str) -> dict[str, Any]:
+def schema_within(kind: type[Any], at: str) -> dict[str, Any]:
     """As `schema`, for a larger document whose `$defs` are at `at`."""
     from pydantic import TypeAdapter
 
-    found: dict[str, Any] = TypeAdapter(kind).json_schema(
+    raw: dict[str, Any] = TypeAdapter(kind).json_schema(
         ref_template=at + "{model}", schema_generator=_generator()
     )
-    closed: dict[str, Any] = _close(found)
+    closed: dict[str, Any] = _close(raw)
     return closed
 
 
@@ -282,36 +282,36 @@ def _generator() -> Any:
 
     class Generator(GenerateJsonSchema):
         def dataclass_schema(self, schema: Any) -> Any:
-            found, kind = super().dataclass_schema(schema), schema["cls"]
+            json_schema, kind = super().dataclass_schema(schema), schema["cls"]
             written: dict[str, Any] = {}
             optional: set[str] = set()
-            for each in _written_fields(kind):
-                mine = found["properties"][each.name]
-                if each.metadata.get("inline"):
-                    kinds = [self.of(one) for one in _types_of(kind, each.name)]
+            for field in _written_fields(kind):
+                own = json_schema["properties"][field.name]
+                if field.metadata.get("inline"):
+                    kinds = [self.of(one) for one in _types_of(kind, field.name)]
                     for one in kinds:
                         written |= one["properties"]
                         optional |= set(one.get("optional", ()))
                     shared = set.intersection(*(set(one["properties"]) for one in kinds))
                     optional |= {key for one in kinds for key in one["properties"]} - shared
-                elif keys := each.metadata.get("split"):
-                    for key, one in zip(keys, _types_of(kind, each.name), strict=True):
+                elif keys := field.metadata.get("split"):
+                    for key, one in zip(keys, _types_of(kind, field.name), strict=True):
                         adapter = TypeAdapter(one | None)
-                        written[key] = self.generate_inner(self.opened(adapter.core_schema))
+                        written[key] = self.generate_inner(self.unwrap(adapter.core_schema))
                 else:
-                    written[each.metadata.get("key", each.name)] = mine
-            for get in computed(kind).values():
+                    written[field.metadata.get("key", field.name)] = own
+            for get in written_properties(kind).values():
                 value = TypeAdapter(get_type_hints(get, include_extras=True)["return"])
-                written[get.written] = self.generate_inner(self.opened(value.core_schema))
-            return found | {"properties": written, "optional": sorted(optional)}
+                written[get.written] = self.generate_inner(self.unwrap(value.core_schema))
+            return json_schema | {"properties": written, "optional": sorted(optional)}
 
         def of(self, kind: Any) -> dict[str, Any]:
-            found: dict[str, Any] = self.dataclass_schema(
-                self.opened(TypeAdapter(kind).core_schema)
+            json_schema: dict[str, Any] = self.dataclass_schema(
+                self.unwrap(TypeAdapter(kind).core_schema)
             )
-            return found
+            return json_schema
 
-        def opened(self, schema: Any) -> Any:
+        def unwrap(self, schema: Any) -> Any:
             """Unwrap the definitions that pydantic adds around types with shared parts."""
             if schema["type"] != "definitions":
                 return schema
@@ -327,15 +327,15 @@ def _generator() -> Any:
 
 def _close(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_close(each) for each in schema]
+        return [_close(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     # What pydantic derives from names adds nothing; a property called "title" is an object.
     names = {"title": str, "default": object}
     kept = {k: v for k, v in schema.items() if k not in names or not isinstance(v, names[k])}
-    found = {key: _close(each) for key, each in kept.items()}
-    if "properties" in found and found.get("type") == "object":
-        optional = found.pop("optional", ())
-        required = [name for name in found["properties"] if name not in optional]
-        found |= {"required": required, "additionalProperties": False}
-    return found
+    closed = {key: _close(part) for key, part in kept.items()}
+    if "properties" in closed and closed.get("type") == "object":
+        optional = closed.pop("optional", ())
+        required = [name for name in closed["properties"] if name not in optional]
+        closed |= {"required": required, "additionalProperties": False}
+    return closed

@@ -39,58 +39,58 @@ class Corpora:
 
     @property
     def encoder(self) -> Encoder | None:
-        return next((each.encoder for each in self.named.values() if each.encoder), None)
+        return next((corpus.encoder for corpus in self.named.values() if corpus.encoder), None)
 
     @property
     def n_documents(self) -> int:
-        return sum(each.status().n_documents for each in self.named.values())
+        return sum(corpus.status().n_documents for corpus in self.named.values())
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Warnings about corpora of which a search sees only a part."""
-        behind = (name for name, each in self.named.items() if not each.is_complete)
+        behind = (name for name, corpus in self.named.items() if not corpus.is_complete)
         return tuple(Note("corpus_behind", {"corpus": name}) for name in behind)
 
     def versions(self) -> dict[str, str]:
         """Return what results record: encoders and digests, by name if there are several."""
-        found = {name: each.manifest() for name, each in self.named.items()}
-        if len(found) == 1:
-            (only,) = found.values()
+        manifests = {name: corpus.manifest() for name, corpus in self.named.items()}
+        if len(manifests) == 1:
+            (only,) = manifests.values()
             return {"encoder": only["encoder"], "corpus": only["digest"]}
-        encoders = dict.fromkeys(each["encoder"] for each in found.values())
-        digests = (f"{name} {each['digest']}" for name, each in found.items())
+        encoders = dict.fromkeys(manifest["encoder"] for manifest in manifests.values())
+        digests = (f"{name} {manifest['digest']}" for name, manifest in manifests.items())
         return {"encoder": ", ".join(encoders), "corpus": ", ".join(digests)}
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
         """Return the documents at `urls`, in order, each from the first corpus that has it."""
-        found, several = dict[str, Document](), len(self.named) > 1
+        documents, several = dict[str, Document](), len(self.named) > 1
         for name, corpus in self.named.items():
-            wanted = [url for url in dict.fromkeys(urls) if url not in found]
+            wanted = [url for url in dict.fromkeys(urls) if url not in documents]
             for url, document in zip(wanted, corpus.get(wanted), strict=True):
                 if document:
-                    found[url] = replace(document, corpus=name) if several else document
-        return [self.marked(found[url]) if url in found else None for url in urls]
+                    documents[url] = replace(document, corpus=name) if several else document
+        return [self.marked(documents[url]) if url in documents else None for url in urls]
 
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
     ) -> WordRetriever:
-        searches = [each.lexical(exclude, filters) for each in self.named.values()]
+        searches = [corpus.lexical(exclude, filters) for corpus in self.named.values()]
         return _ByWords(list(self.named.values()), searches) if len(searches) > 1 else searches[0]
 
     def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Retriever:
         """Search by meaning, like `Corpus.dense`; each encoder gets the query's text."""
         corpora = list(self.named.values())
-        searches = [each.dense(exclude, filters) for each in corpora]
+        searches = [corpus.dense(exclude, filters) for corpus in corpora]
         return _ByMeaning(corpora, searches) if len(searches) > 1 else searches[0]
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         """Like `Corpus.nearest`, each document from the first corpus that has it."""
-        found: dict[str, list[Passage]] = {}
+        passages: dict[str, list[Passage]] = {}
         for corpus in self.named.values():
             known = zip(urls, corpus.ids(urls), strict=True)
-            here = [url for url, doc_id in known if doc_id is not None and url not in found]
-            found |= zip(here, corpus.nearest(question, here, k), strict=True)
-        return [found.get(url, []) for url in urls]
+            here = [url for url, doc_id in known if doc_id is not None and url not in passages]
+            passages |= zip(here, corpus.nearest(question, here, k), strict=True)
+        return [passages.get(url, []) for url in urls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +103,20 @@ class _ByWords:
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
         split = [list(_words(query)) for query in queries]
         words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
-        counted = [corpus.counted(words) for corpus in self.corpora]
+        counted = [corpus.count_words(words) for corpus in self.corpora]
         n_passages = sum(n_all for n_all, _ in counted)
         forms_of = zip(words, zip(*(forms for _, forms in counted), strict=True), strict=True)
         rare = {
             word: idf(n_passages, sum(n for _, n in forms)) if forms[0][0] else 0.0
             for word, forms in forms_of
         }
-        found = []
+        hits = []
         for search, (n_all, having) in zip(self.searches, counted, strict=True):
             here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}
             ratios = {word: rare[word] / here[word] for word in words}
             weighted = [tuple((w, x * ratios[w]) for w, x in of_query) for of_query in split]
-            found.append(search.retrieve(weighted, k))
-        own = _of_first(self.corpora, found)
+            hits.append(search.retrieve(weighted, k))
+        own = _of_first(self.corpora, hits)
         return [pool_hits(runs, k) for runs in zip(*own, strict=True)]
 
 
@@ -128,9 +128,9 @@ class _ByMeaning:
     searches: Sequence[Retriever]
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        found = _of_first(self.corpora, [each.retrieve(queries, k) for each in self.searches])
+        hits = _of_first(self.corpora, [search.retrieve(queries, k) for search in self.searches])
         of_encoder: dict[str, list[list[list[Hit]]]] = {}
-        for corpus, runs in zip(self.corpora, found, strict=True):
+        for corpus, runs in zip(self.corpora, hits, strict=True):
             of_encoder.setdefault(corpus.manifest()["encoder"], []).append(runs)
         of_each = (zip(*of_one, strict=True) for of_one in of_encoder.values())
         compared = [[pool_hits(runs, k) for runs in of_one] for of_one in of_each]
@@ -144,21 +144,21 @@ def _words(query: Query) -> Iterator[tuple[str, float]]:
         yield from ((match[0], weight) for match in _WORD.finditer(text))
 
 
-def _of_first(corpora: Sequence[Corpus], found: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
+def _of_first(corpora: Sequence[Corpus], runs: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
     """Drop each corpus's hits at addresses where an earlier corpus has a different text.
 
     `Corpora.get` returns the earlier document, which does not contain the passage.
     """
     kept = []
-    for number, runs in enumerate(found):
-        ids = {hit.passage.url: hit.passage.doc_id for hits in runs for hit in hits}
+    for number, lists in enumerate(runs):
+        ids = {hit.passage.url: hit.passage.doc_id for hits in lists for hit in hits}
         other = {
             url
             for earlier in corpora[:number]
             for url, known in zip(ids, earlier.ids(list(ids)), strict=True)
             if known not in (None, ids[url])
         }
-        kept.append([[hit for hit in hits if hit.passage.url not in other] for hits in runs])
+        kept.append([[hit for hit in hits if hit.passage.url not in other] for hits in lists])
     return kept
 
 
@@ -219,10 +219,10 @@ def _with_name(place: Place) -> tuple[str, Place]:
     return " ".join(match[1].split()), engines.address(match[2])
 
 
-def _is_same(one: Place, other: Place) -> bool:
-    if not isinstance(one, Path | str) or not isinstance(other, Path | str):
-        return one is other
-    a, b = engines.address(one), engines.address(other)
+def _is_same(first: Place, second: Place) -> bool:
+    if not isinstance(first, Path | str) or not isinstance(second, Path | str):
+        return first is second
+    a, b = engines.address(first), engines.address(second)
     return a.resolve() == b.resolve() if isinstance(a, Path) and isinstance(b, Path) else a == b
 
 
@@ -238,7 +238,7 @@ def encoder_name(settings: Settings, place: Address, *, several: bool = False) -
     wanted = engines.encoder_of(place)
     for name in dict.fromkeys(names):
         with contextlib.suppress(MissingModel):
-            if served := weights.served(name):
+            if served := weights.server_of(name):
                 built_by = served_encoder(settings.embeddings, served).fingerprint
             else:
                 built_by = weights.fingerprint(weights.locate(name))

@@ -144,7 +144,7 @@ def _seal(content: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
 
 
-def silent(what: str, n_done: int, n_all: int | None) -> None:
+def silent(activity: str, n_done: int, n_all: int | None) -> None:
     """Ignore progress."""
 
 
@@ -301,32 +301,32 @@ class CacheFile:
             return []
 
     def values(self, column: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
+        by_key: dict[bytes, bytes] = {}
         for start in range(0, len(keys), LOOKUP):
             some = keys[start : start + LOOKUP]
             marks = ",".join("?" * len(some))
             query = f"SELECT key, {column} FROM {self._name} WHERE key IN ({marks})"  # noqa: S608
-            found.update(self.rows(query, some))
-        return found
+            by_key.update(self.rows(query, some))
+        return by_key
 
     def insert(self, rows: Iterable[tuple[object, object]]) -> None:
-        self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
+        self._write(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
 
     def clear(self) -> int:
         """Remove all rows and free the space; returns the number of rows removed."""
-        n = self._written(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
+        n = self._write(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
         with self._lock:
             self._db.execute("VACUUM")
         return n
 
     def n_rows(self) -> int:
-        found = self.rows(f"SELECT count(*) FROM {self._name}")  # noqa: S608
-        return int(found[0][0]) if found else 0
+        rows = self.rows(f"SELECT count(*) FROM {self._name}")  # noqa: S608
+        return int(rows[0][0]) if rows else 0
 
     def close(self) -> None:
         self._db.close()
 
-    def _written(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
+    def _write(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
         try:
             with self._lock, self._db:
                 return self._db.executemany(statement, rows).rowcount

@@ -9,8 +9,8 @@
 A source that cannot be checked is *not* an error but a result, `pincite.types.Unchecked`.
 Every message says what happened, what was expected and what to do.
 
-A bug in this program is not a finding about a source, and costs only the item that met it: `each`
-and `attempted` log the traceback and return a result that names the kind of error. Expected errors
+A bug in this program is not a finding about a source, and costs only the item that met it: `apply`
+and `attempt` log the traceback and return a result that names the kind of error. Expected errors
 pass through, and so does Ctrl-C.
 """
 
@@ -212,7 +212,7 @@ LOG = logging.getLogger("pincite")
 EXPECTED = (PinciteError, ImportError)
 
 
-def each(
+def apply(
     make: Callable[[Sequence[S]], Sequence[T]], items: Sequence[S], failed: Callable[[S, Failed], T]
 ) -> list[T]:
     """Call `make` on a batch, halved until failing items are alone; `failed` makes theirs."""
@@ -222,17 +222,17 @@ def each(
         raise
     except Exception as error:
         if len(items) < 2:
-            return [failed(item, logged(error)) for item in items]
+            return [failed(item, log_failure(error)) for item in items]
     half = len(items) // 2
-    return each(make, items[:half], failed) + each(make, items[half:], failed)
+    return apply(make, items[:half], failed) + apply(make, items[half:], failed)
 
 
-def attempted(make: Callable[[], T], failed: Callable[[Failed], T]) -> T:
+def attempt(make: Callable[[], T], failed: Callable[[Failed], T]) -> T:
     """Return what `make` returns; if it raises, what `failed` returns."""
-    (made,) = each(lambda _: [make()], [None], lambda _, why: failed(why))
+    (made,) = apply(lambda _: [make()], [None], lambda _, why: failed(why))
     return made
 
 
-def logged(error: Exception) -> Failed:
+def log_failure(error: Exception) -> Failed:
     LOG.error("One item could not be processed; the others were.", exc_info=error)
     return Failed("internal", type(error).__name__)

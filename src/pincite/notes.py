@@ -28,7 +28,7 @@ class Language:
     plural: Callable[[str, str, int], str]
 
 
-IN_ENGLISH = Language(str, lambda one, several, n: one if n == 1 else several)
+IN_ENGLISH = Language(str, lambda singular, plural, n: singular if n == 1 else plural)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,18 @@ class Note:
     values: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        return said(self)
+        return phrase(self)
 
 
-def said(note: Note, say: Callable[[str], str] = str) -> str:
+def phrase(note: Note, say: Callable[[str], str] = str) -> str:
     """Word the note; `say` may translate its template from `ENGLISH`."""
 
-    def shown(value: Value) -> str:
+    def text_of(value: Value) -> str:
         if isinstance(value, tuple):
             return ", ".join(say(QUOTED) % {"words": words} for words in value)
         return str(value)
 
-    values = {name: shown(value) for name, value in note.values.items()}
+    values = {name: text_of(value) for name, value in note.values.items()}
     try:
         wording = ENGLISH[note.code]
         return (wording if note.code == AS_WRITTEN else say(wording)) % values

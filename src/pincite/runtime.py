@@ -43,7 +43,7 @@ Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 def encoder(settings: Settings, name: str = "") -> Encoder:
     """Load the encoder of the settings, or another one; raises MissingModel."""
     name = name or settings.models.encoder
-    if served := weights.served(name):
+    if served := weights.server_of(name):
         return served_encoder(settings.embeddings, served)
     return OnnxEncoder(weights.locate(name), threads=settings.models.threads)
 
@@ -71,7 +71,7 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> RoutedVerifier:
     """
     judged = judgements_file() if keep else None
     model: Path | LoadedNetwork
-    if served := weights.served(models.verifier):
+    if served := weights.server_of(models.verifier):
         from pincite.models.public import ChatNetwork
 
         client = ChatClient(served.url, served.model, Key.read(KEY_VARIABLE))
@@ -107,7 +107,7 @@ def clients(chat: ChatSettings) -> dict[str, ChatClient]:
     names = {"": chat.model, **chat.models_of_steps}
     clients = {}
     for name in dict.fromkeys(names.values()):
-        at = weights.served(name) or weights.Served(name, chat.url)
+        at = weights.server_of(name) or weights.Served(name, chat.url)
         key = Key.read(key_variable(at.url, chat.url))
         clients[name] = ChatClient(
             at.url, at.model, key, limits, chat.dialect, chat.repetition_penalty

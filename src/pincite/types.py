@@ -5,7 +5,7 @@ Offsets are half-open `[start, end)` counts of Unicode code points, never bytes.
 
 In JSON, each field has its name as its key, and so has each property marked `@written`. A field's
 metadata may change that: `UNWRITTEN` leaves it out, `INLINE` puts the fields of its value next to
-the others, `named` gives it another key, and `split` gives each type of a union its own key.
+the others, `json_key` gives it another key, and `split` gives each type of a union its own key.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ UNWRITTEN: Mapping[str, bool] = {"written": False}
 INLINE: Mapping[str, bool] = {"inline": True}
 
 
-def named(key: str) -> Mapping[str, str]:
+def json_key(key: str) -> Mapping[str, str]:
     """Metadata of a field with a different key in JSON."""
     return {"key": key}
 
@@ -137,7 +137,7 @@ class Passage:
     doc_id: str
     url: str
     title: str
-    text: str = field(metadata=named("passage"))
+    text: str = field(metadata=json_key("passage"))
     span: Annotated[Span, Doc("in the document's text")]
     about: Annotated[str, Doc("title, author, site, year, and dates that relative times mean")] = ""
     # The whole text of the document, if known: it may state what the passage lacks.
@@ -170,11 +170,11 @@ class Passage:
         if not self.pieces:
             return span
         cut = [Span(max(span.start, at), min(span.end, at + len(p))) for at, p in self._places()]
-        return max(cut, key=lambda each: each.end - each.start)
+        return max(cut, key=lambda part: part.end - part.start)
 
     def in_document(self, span: Span) -> Span:
         """Return where in the document a span of the text is, which lies within one piece."""
-        *_, (at, piece) = (each for each in self._places() if each[0] <= span.start)
+        *_, (at, piece) = (place for place in self._places() if place[0] <= span.start)
         return span.moved(piece.start - at)
 
     def _places(self) -> Iterator[tuple[int, range]]:
@@ -333,7 +333,7 @@ class Reliability(StrEnum):
 class Listing:
     """The rating of an address in a reliability list: its most specific entry."""
 
-    reliability: Reliability = field(metadata=named("label"))
+    reliability: Reliability = field(metadata=json_key("label"))
     name: str = ""  # of the source in the list
     place: str = ""  # the domain, or domain and path, that matched
     scope: str = ""  # what the rating is limited to: "politics", "2013–present"
@@ -358,7 +358,7 @@ class Exclusion:
 
     url: str
     title: str
-    bar: Bar = field(metadata=named("reason"))
+    bar: Bar = field(metadata=json_key("reason"))
     detail: str = ""  # for the user: "Daily Example: deprecated"
 
 
@@ -481,7 +481,7 @@ class Claim:
     """
 
     claim_id: str  # 12 hex digits over title, section and text: survives renumbering
-    text: Annotated[str, Doc("the statement that is judged")] = field(metadata=named("claim"))
+    text: Annotated[str, Doc("the statement that is judged")] = field(metadata=json_key("claim"))
     title: str = ""  # of the article
     section: Annotated[tuple[str, ...], Doc("headings, outermost first; none in the lead")] = ()
     before: Annotated[str, Doc("the sentences before it in its paragraph, and the lead-in")] = ""
@@ -691,7 +691,7 @@ class Evidence:
     prob_neutral: float
     score: Annotated[float, Doc("log-odds of support; ranks evidence")]
     quote: Annotated[Span | None, Doc("the best sentence, in the passage's text")] = field(
-        default=None, metadata=named("quote_in_passage")
+        default=None, metadata=json_key("quote_in_passage")
     )
     readout: Annotated[Readout | None, Doc("of the network; null: of a language model")] = None
     witnesses: tuple[Witness, ...] = ()
@@ -709,7 +709,7 @@ class Evidence:
     def contradiction(self) -> Witness | None:
         """The contradiction that a rule found, if any."""
         by_rule = (WitnessKind.VALUE, WitnessKind.DENIAL)
-        return next((each for each in self.witnesses if each.kind in by_rule), None)
+        return next((witness for witness in self.witnesses if witness.kind in by_rule), None)
 
     @property
     @written
@@ -892,7 +892,7 @@ class CitationResult:
         Doc("figures, names and quotations that the source does not state, or contradicts"),
     ] = ()
     listing: Annotated[Listing | None, Doc("null: no list was given, or no address")] = field(
-        default=None, metadata=named("reliability")
+        default=None, metadata=json_key("reliability")
     )
     place: Annotated[Place | None, Doc("null: unknown")] = None
     copy: Annotated[Copy | None, Doc("the copy that was read; null: none")] = None
@@ -922,7 +922,7 @@ class Suggestion:
     evidence: Evidence
     published: str | None
     gain: Annotated[float, Doc("log-odds above the existing citation")]
-    listing: Listing | None = field(default=None, metadata=named("reliability"))
+    listing: Listing | None = field(default=None, metadata=json_key("reliability"))
     place: Place | None = None  # None: the source has no pages
     corpus: Annotated[str, Doc("its corpus; empty if only one was searched")] = ""
     found_by: Annotated[FoundBy, Doc("the search that found its page; empty: of the web")] = ""

@@ -93,7 +93,7 @@ def test_a_contained_fault_is_one_line_and_stands_in_the_log(
 
     def articles(*_: object, **__: object) -> list[object]:
         for kind in (LookupError, ArithmeticError):
-            errors.attempted(partial(fails, kind), lambda _: None)
+            errors.attempt(partial(fails, kind), lambda _: None)
         return []
 
     monkeypatch.setattr("pincite.wiki.article.read_articles", articles)

@@ -118,9 +118,9 @@ def test_a_trained_index_is_added_to_until_it_has_doubled(
     index = DenseIndex(tmp_path, store, 16)
     index.build()
     put(store, "b", vectors[900:1_700])
-    trained = index._trained
+    trained = index._train
     with monkeypatch.context() as patch:
-        patch.setattr(index, "_trained", lambda keys: pytest.fail("trained anew"))
+        patch.setattr(index, "_train", lambda keys: pytest.fail("trained anew"))
         assert index.is_due()
         index.build()
     index.open()
@@ -134,7 +134,7 @@ def test_a_trained_index_is_added_to_until_it_has_doubled(
         asked.append(len(keys))
         return trained(keys)
 
-    monkeypatch.setattr(index, "_trained", noted)
+    monkeypatch.setattr(index, "_train", noted)
     index.build()
     assert asked == [2_000]
 

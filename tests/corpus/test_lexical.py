@@ -200,14 +200,14 @@ def test_scores_do_not_depend_on_what_was_deleted(tmp_path: Path, texts: dict[st
 
     with EmbeddedCorpus.create(tmp_path / "fresh", None) as corpus:
         add(corpus, texts)
-        expected, counted = found(corpus), corpus.counted(["ape", "jay"])
+        expected, counted = found(corpus), corpus.count_words(["ape", "jay"])
     with EmbeddedCorpus.create(tmp_path / "worn", None) as corpus:
         with corpus.indexing_behind():
             add(corpus, gone)
             add(corpus, texts | {"t3": "ape jay ape"})
         corpus.delete([f"u:{name}" for name in gone])
         add(corpus, texts)  # t3 changes
-        assert (found(corpus), corpus.counted(["ape", "jay"])) == (expected, counted)
+        assert (found(corpus), corpus.count_words(["ape", "jay"])) == (expected, counted)
     with EmbeddedCorpus.open(tmp_path / "worn", None) as corpus:
         assert found(corpus) == expected
     assert verify(tmp_path / "worn") == []
@@ -293,7 +293,7 @@ def test_a_reader_that_may_not_write_indexes_for_itself(
         assert corpus.is_complete
         assert Corpora({"kb": corpus}).notes == ()
         assert (urls(corpus, "ape"), urls(corpus, "cat")) == ({"u:3"}, {"u:1", "u:3"})
-        assert corpus.counted(["cat", "bear"]) == (2, [("cat", 2), ("bear", 0)])
+        assert corpus.count_words(["cat", "bear"]) == (2, [("cat", 2), ("bear", 0)])
     assert files == sorted(behind.glob("g1/lexical*/*"))
 
 

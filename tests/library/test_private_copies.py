@@ -240,7 +240,7 @@ def attached(folder: Path, ref: str, data: bytes, pages: str = "", name: str = "
     path = folder / name
     path.write_bytes(data)
     printed = private_copies.parse_pages(pages) if pages else None
-    kept = attach(OwnCopies(folder / "own"), private_copies.named(ref), path, printed)
+    kept = attach(OwnCopies(folder / "own"), private_copies.named_source(ref), path, printed)
     assert isinstance(kept, Attached), kept
     return kept.copy
 
@@ -295,7 +295,7 @@ NAMELESS = ["", "The Harbour", "r7", "7", "ftp://a.example/", "10.1/x y z"]
 )
 def test_invalid_names_of_sources(ref: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        private_copies.named(ref)
+        private_copies.named_source(ref)
 
 
 def test_numbers_of_a_work_are_normalised_or_none() -> None:
@@ -311,7 +311,7 @@ def test_numbers_of_a_work_are_normalised_or_none() -> None:
 def test_a_book_without_any_number(tmp_path: Path) -> None:
     (tmp_path / "book.pdf").write_bytes(book())
     article = parse_article(BOOK % "2", "Varde Bridge")
-    source = private_copies.cited(article.claims[0].citations, "1", "article.wiki")
+    source = private_copies.cited_source(article.claims[0].citations, "1", "article.wiki")
     attach(OwnCopies(tmp_path / "own"), source, tmp_path / "book.pdf")
     (cited,) = parse_article(BOOK % "p. 2", "Another").claims[0].citations
     result = found(tmp_path, cited)
@@ -321,7 +321,7 @@ def test_a_book_without_any_number(tmp_path: Path) -> None:
 
 def test_refusals_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_copies, "DEFAULT_LIMITS", Limits(max_bytes=2_000))
-    store, source = OwnCopies(tmp_path / "own"), private_copies.named(ISBN)
+    store, source = OwnCopies(tmp_path / "own"), private_copies.named_source(ISBN)
     for name, data, reason in (
         ("locked.pdf", locked_pdf(), Reason.ENCRYPTED),
         ("scan.pdf", pdf([[], []]), Reason.EMPTY),

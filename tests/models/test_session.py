@@ -21,7 +21,7 @@ from pincite.models.session import (
     OnnxEncoder,
     Session,
     SharedTokenizer,
-    dequantised,
+    dequantise,
     row_type,
 )
 from pincite.models.weights import PIECES, VECTORS
@@ -196,7 +196,7 @@ def own(ids: list[int]) -> Floats:
     """The hidden states of a network that holds the same vectors itself."""
     from onnxruntime import InferenceSession
 
-    state = tiny_weights() | {bert_onnx.WORDS: dequantised(random_rows())}
+    state = tiny_weights() | {bert_onnx.WORDS: dequantise(random_rows())}
     graph = bert_onnx.build(state, HEADS, head=False).SerializeToString()
     feed = {"input_ids": np.array([ids]), "token_type_ids": np.zeros((1, len(ids)), np.int64)}
     (found,) = InferenceSession(graph, providers=["CPUExecutionProvider"]).run(None, feed)
@@ -209,7 +209,7 @@ def test_a_block_is_read_as_ggml_writes_it() -> None:
     row["halves"][0, 0, 3] = 0xF1
     expected = np.full((1, WIDTH), -4.0, np.float32)
     expected[0, 3], expected[0, 19] = (1 - 8) / 2, (15 - 8) / 2
-    np.testing.assert_array_equal(dequantised(row), expected)
+    np.testing.assert_array_equal(dequantise(row), expected)
 
 
 def test_a_shared_table_gives_what_an_own_one_gives(shared: Path) -> None:

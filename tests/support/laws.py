@@ -348,12 +348,12 @@ def _check_looking_up(corpus: Corpus, documents: Sequence[Document]) -> None:
     assert corpus.ids([none, known.url]) == [None, known.doc_id], "ids should be in order"
     other = replace(known, text="Something else.")
     new = replace(known, url=none)
-    assert corpus.compared([new, other, known]) == ["new", "changed", "same"], "compared is wrong"
+    assert corpus.compare([new, other, known]) == ["new", "changed", "same"], "compare is wrong"
     nothing, some = corpus.nearest(known.text[:40], [none, known.url], 2)
     assert nothing == [], "of a document that is not there nothing is near"
     assert len(some) == 2, "two passages of the document should be near"
     assert all(p.doc_id == known.doc_id for p in some), "of another document"
-    n_all, [(form, n), (_, n_none)] = corpus.counted(["corpora", "topicnone"])
+    n_all, [(form, n), (_, n_none)] = corpus.count_words(["corpora", "topicnone"])
     assert 0 < n <= n_all, "words should be counted in passages"
     assert form, "a word has a form in the index"
     assert n_none == 0, "a word that stands nowhere is counted"

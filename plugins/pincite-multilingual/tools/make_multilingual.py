@@ -22,7 +22,7 @@ from input_scales import input_scales
 from sentencepiece import SentencePieceNormalizer, sentencepiece_model_pb2
 
 from fetch_models import Wheel, taken
-from pincite.models.session import dequantised, row_type
+from pincite.models.session import dequantise, row_type
 from pincite.models.weights import PIECES, VECTORS
 from pincite_lab.training import bert_onnx
 
@@ -128,7 +128,7 @@ def read(content: bytes) -> Model:
         norms |= {f"l{i}.{short}": f"encoder.layer.{i}.{name}" for short, name in NORMS.items()}
         for short, name in LINEAR.items():
             n_out, n_in = {"fi": (inner, width), "fo": (width, inner)}.get(short, (width, width))
-            state[f"encoder.layer.{i}.{name}.weight"] = dequantised(
+            state[f"encoder.layer.{i}.{name}.weight"] = dequantise(
                 rows(f"l{i}.{short}.w", n_out, n_in)
             )
             state[f"encoder.layer.{i}.{name}.bias"] = floats(f"l{i}.{short}.b", n_out)
@@ -173,7 +173,7 @@ def sentencepiece(model: Model) -> bytes:
 
 def layers(model: Model, target: Path, directions: npt.NDArray[np.float32]) -> None:
     """Write the layers in int8, without `directions`; the file appears when it is complete."""
-    frequent = dequantised(model.vectors[:FREQUENT])
+    frequent = dequantise(model.vectors[:FREQUENT])
     known = {**model.layers, bert_onnx.WORDS: frequent}
     scales = input_scales(bert_onnx.build(known, model.n_heads, head=False), len(frequent))
     named = {f"{layer}{bert_onnx.INPUT_SCALE}": scale for layer, scale in scales.items()}

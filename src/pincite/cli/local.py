@@ -103,7 +103,7 @@ def doctor() -> None:
     models = settings.models
     for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
         try:
-            click.echo(f"{role:9} {weights.described(name)}")
+            click.echo(f"{role:9} {weights.describe(name)}")
         except MissingModel as error:
             is_missing = True
             click.echo(f"{role:9} MISSING: {error}")
@@ -131,7 +131,7 @@ def doctor() -> None:
 
 def _sent_data(settings: "Settings") -> Iterator[str]:
     """Yield what the settings allow to be sent, and to whom."""
-    from pincite.models.weights import served
+    from pincite.models.weights import server_of
     from pincite.web.fetch import user_agent
 
     web, chat = settings.web, " and ".join((settings.chat.url, *settings.chat.servers))
@@ -152,10 +152,10 @@ def _sent_data(settings: "Settings") -> Iterator[str]:
         yield f"and questions with abstracts, which go to {chat}"
     if settings.judge.url:
         yield f"and claims with their sources, which go to {settings.judge.url}"
-    if verifier := served(settings.models.verifier):
+    if verifier := server_of(settings.models.verifier):
         yield f"and claims with passages, which go to {verifier.url}"
     for name in (settings.models.encoder, *settings.models.encoders):
-        if encoder := served(name):
+        if encoder := server_of(name):
             yield f"and documents of corpora, claims and questions, which go to {encoder.url}"
 
 

@@ -379,7 +379,7 @@ def deliver(
     failures: dict[str, str] = {}  # format → kind of error
     with durable.without_interrupt():
         for name, path in files.items():
-            text: Any = errors.attempted(writers[name], lambda why: why)
+            text: Any = errors.attempt(writers[name], lambda why: why)
             if isinstance(text, Failed):
                 failures[name] = text.detail
             else:

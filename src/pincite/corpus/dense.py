@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pincite.corpus.protocol import IndexKind
-from pincite.corpus.store import Keys, Store, damaged
+from pincite.corpus.store import Keys, Store, damage_error
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
@@ -114,7 +114,7 @@ class AcceptedKeys:
                 raise TypeError("a field that should be text is none")
             more = dict(json.loads(meta)) if with_meta else {}
         except (ValueError, TypeError) as error:
-            raise CorpusError(damaged(self._store.path, f"document {key}: {error}")) from error
+            raise damage_error(self._store.path, f"document {key}: {error}") from error
         return Facts(url, title, kind, published, language, more)
 
 
@@ -243,7 +243,7 @@ class DenseIndex:
     def build(self, tell: Tell = silent) -> None:
         """Write an index of all vectors, then name it in the stamp; raises CorpusError."""
         keys = self._store.keys()
-        index, last, n_trained = self._grown(keys) or (self._trained(keys), 0, len(keys))
+        index, last, n_trained = self._grown(keys) or (self._train(keys), 0, len(keys))
         for portion, vectors in self._store.vectors_between(last + 1, int(keys[-1]), self._dim):
             index.add_with_ids(vectors, portion)
             tell("indexing vectors", index.ntotal, len(keys))
@@ -343,12 +343,12 @@ class DenseIndex:
         if self._built is None:
             return [[] for _ in queries]
         n_found = min(math.ceil((FILTERED if accepted else REFINED) * depth), self._built.n)
-        found = self._built.nearest(queries, n_found, accepted)
-        short = np.flatnonzero((found < 0).sum(axis=1) > n_found - min(depth, n_found))
+        candidates = self._built.nearest(queries, n_found, accepted)
+        short = np.flatnonzero((candidates < 0).sum(axis=1) > n_found - min(depth, n_found))
         if len(short):
-            found[short] = self._built.of_all(queries[short], n_found, accepted)
+            candidates[short] = self._built.of_all(queries[short], n_found, accepted)
         results = []
-        for keys, query in zip(found, queries, strict=True):
+        for keys, query in zip(candidates, queries, strict=True):
             stored, vectors = self._store.vectors(keys[keys >= 0], self._dim)
             gone = np.setdiff1d(keys[keys >= 0], stored)
             pairs = _pairs(stored, vectors, query)
@@ -356,7 +356,7 @@ class DenseIndex:
             results.append(pairs + [(int(key), pairs[-1][1] if pairs else -1.0) for key in gone])
         return results
 
-    def _trained(self, keys: Keys) -> Any:
+    def _train(self, keys: Keys) -> Any:
         if self.kind == "hnsw":
             named, n_sample = f"IDMap,HNSW{LINKS},SQ8", min(len(keys), TRAINED_CODES)
         else:
@@ -450,8 +450,8 @@ class _Lists:
     ) -> Keys:
         n_probed = math.ceil(self._index.nlist * share)
         how = _faiss().SearchParametersIVF(nprobe=n_probed, **_only(accepted))
-        _, found = self._index.search(queries, n_found, params=how)
-        return np.asarray(found, dtype=np.int64)
+        _, keys = self._index.search(queries, n_found, params=how)
+        return np.asarray(keys, dtype=np.int64)
 
     def keys(self) -> Keys:
         lists = self._index.invlists
@@ -511,8 +511,8 @@ def _exact(
     n_found = min(depth, len(keys))
     if not n_found:
         return [[] for _ in queries]
-    _, found = _faiss().knn(queries, vectors, n_found, metric=_faiss().METRIC_INNER_PRODUCT)
-    pairs = zip(found, queries, strict=True)
+    _, nearest = _faiss().knn(queries, vectors, n_found, metric=_faiss().METRIC_INNER_PRODUCT)
+    pairs = zip(nearest, queries, strict=True)
     return [_pairs(keys[rows], vectors[rows], query) for rows, query in pairs]
 
 

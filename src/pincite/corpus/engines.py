@@ -48,7 +48,7 @@ from pincite.corpus.protocol import (
     Merge,
     Selection,
     best,
-    merged,
+    merge_runs,
     text_of,
 )
 from pincite.corpus.store import Place, content_hash
@@ -163,12 +163,12 @@ class EmbeddedCorpus(Corpus):
             self._require_write()
             return self._generation.delete(urls)
 
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+    def compare(self, documents: Sequence[Document]) -> list[Comparison]:
         with self._current() as generation:
             hashes = [generation.store.hash_at(document.url) for document in documents]
         return [
-            "new" if found is None else "same" if found == content_hash(document) else "changed"
-            for found, document in zip(hashes, documents, strict=True)
+            "new" if digest is None else "same" if digest == content_hash(document) else "changed"
+            for digest, document in zip(hashes, documents, strict=True)
         ]
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
@@ -203,9 +203,9 @@ class EmbeddedCorpus(Corpus):
         with self._current() as generation:
             return [generation.store.nearest_at(url, vector, k) for url in urls]
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         with self._current() as generation:
-            return generation.lexical.counted(words)
+            return generation.lexical.count_words(words)
 
     def manifest(self) -> Mapping[str, str]:
         with self._current() as generation:
@@ -234,10 +234,10 @@ class EmbeddedCorpus(Corpus):
     def together(
         self, searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:
-        encoded = [(each, queries, self._encode(each, queries)) for each, queries in searches]
+        encoded = [(search, queries, self._encode(search, queries)) for search, queries in searches]
         with self._current() as generation:
             ranked = [self._rank(generation, *one, n) for one in encoded]
-            return merged(generation.store.passages, ranked, merge)
+            return merge_runs(generation.store.passages, ranked, merge)
 
     def _encode(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
         if self.encoder is None or retriever.by != "dense" or not queries:
@@ -266,8 +266,8 @@ class EmbeddedCorpus(Corpus):
                 rows = generation.dense.search(vectors[asked], depth, accepted)
             else:
                 rows = generation.lexical.search([queries[i] for i in asked], depth, accepted)
-            found = dict(zip(asked, rows, strict=True))
-            return [found.get(i, []) for i in positions]
+            by_position = dict(zip(asked, rows, strict=True))
+            return [by_position.get(i, []) for i in positions]
 
         def places_of(keys: Iterable[int]) -> dict[int, Place]:
             places = store.places(keys)
@@ -424,10 +424,10 @@ def name_of(where: Address) -> str:
     >>> name_of("postgresql://db.example/facts/wafer?sslmode=require")
     'wafer'
     """
-    found = address(where)
-    if isinstance(found, Path):
-        return found.resolve().name
-    return found.partition("?")[0].rstrip("/").rpartition("/")[2]
+    place = address(where)
+    if isinstance(place, Path):
+        return place.resolve().name
+    return place.partition("?")[0].rstrip("/").rpartition("/")[2]
 
 
 def open(where: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
@@ -467,15 +467,15 @@ def engine(where: Address) -> Engine:
         ConfigError: There is none, or the address contains a password.
         MissingExtra: The package that provides the engine is not installed.
     """
-    found = address(where)
-    if isinstance(found, Path):
+    place = address(where)
+    if isinstance(place, Path):
         return ENGINE
-    if _SECRET.search(found) and not _USER.match(found):
+    if _SECRET.search(place) and not _USER.match(place):
         raise ConfigError(
-            f"{_SECRET.sub('//…@', found)}: addresses appear in reports and must not contain a "
+            f"{_SECRET.sub('//…@', place)}: addresses appear in reports and must not contain a "
             "password. PostgreSQL's comes from ~/.pgpass, PGPASSFILE or PGPASSWORD."
         )
-    scheme = found.partition(":")[0]
+    scheme = place.partition(":")[0]
     points = entry_points(group=GROUP)
     for point in points:
         if point.name == scheme:
@@ -483,21 +483,21 @@ def engine(where: Address) -> Engine:
             return loaded
     if extra := _EXTRAS.get(scheme):
         raise MissingExtra(
-            f"{found}: the engine of {scheme}:// is not installed. "
+            f"{place}: the engine of {scheme}:// is not installed. "
             f"Install with: {install_command(extra)}"
         )
     known = ", ".join(dict.fromkeys([*_EXTRAS, *(point.name for point in points)]))
     raise ConfigError(
-        f"{found}: no engine opens corpora at {scheme}:// addresses. Expected a folder, or an "
+        f"{place}: no engine opens corpora at {scheme}:// addresses. Expected a folder, or an "
         f"address with one of: {known}. Is the package that provides {scheme}:// installed?"
     )
 
 
 def notes_of(where: Address, beside: Path) -> Path:
     """Return a local folder for notes about a corpus: the corpus folder, or one below `beside`."""
-    found = address(where)
-    if isinstance(found, Path):
-        return found
-    folder = beside / hashlib.sha256(found.partition("?")[0].encode()).hexdigest()[:16]
+    place = address(where)
+    if isinstance(place, Path):
+        return place
+    folder = beside / hashlib.sha256(place.partition("?")[0].encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     return folder

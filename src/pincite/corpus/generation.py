@@ -23,7 +23,7 @@ import numpy as np
 from pincite.corpus.dense import KIND, KINDS, AcceptedKeys, DenseIndex
 from pincite.corpus.lexical import LexicalIndex
 from pincite.corpus.protocol import Address
-from pincite.corpus.store import Store, content_hash, damaged
+from pincite.corpus.store import Store, content_hash, damage_error
 from pincite.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats
@@ -234,8 +234,8 @@ def point_to(folder: Path, name: str) -> None:
 
 def generations(folder: Path) -> list[Path]:
     """Return the folders of all generations, finished or not, oldest first."""
-    found = [p for p in folder.glob("g*") if _is_name(p.name) and p.is_dir()]
-    return sorted(found, key=lambda path: int(path.name[1:]))
+    folders = [p for p in folder.glob("g*") if _is_name(p.name) and p.is_dir()]
+    return sorted(folders, key=lambda path: int(path.name[1:]))
 
 
 def holds_documents(folder: Path) -> bool:
@@ -276,14 +276,14 @@ def _was_filled(path: Path) -> bool:
 
 
 def _manifest(store: Store) -> dict[str, str]:
-    found = store.manifest()
-    if missing := _MANIFEST - found.keys():
-        raise CorpusError(damaged(store.path, f"its manifest lacks {min(missing)!r}"))
-    if not found["dim"].isdigit():
-        raise CorpusError(damaged(store.path, f"its vectors have {found['dim']!r} dimensions"))
-    if found.get(KIND, "ivf") not in KINDS:
-        raise CorpusError(damaged(store.path, f"its vector index has the kind {found[KIND]!r}"))
-    return found
+    manifest = store.manifest()
+    if missing := _MANIFEST - manifest.keys():
+        raise damage_error(store.path, f"its manifest lacks {min(missing)!r}")
+    if not manifest["dim"].isdigit():
+        raise damage_error(store.path, f"its vectors have {manifest['dim']!r} dimensions")
+    if manifest.get(KIND, "ivf") not in KINDS:
+        raise damage_error(store.path, f"its vector index has the kind {manifest[KIND]!r}")
+    return manifest
 
 
 def following(name: str) -> str:
@@ -332,7 +332,7 @@ def reusing(
         missing = [passage for passage in batch if passage.passage_id not in known]
         fresh = iter(encode(missing) if missing else ())
         ids = [passage.passage_id for passage in batch]
-        return np.stack([known[each] if each in known else next(fresh) for each in ids])
+        return np.stack([known[ident] if ident in known else next(fresh) for ident in ids])
 
     return reuse
 
@@ -350,10 +350,10 @@ def check_same(store: Store, encoder: Encoder) -> None:
     (now,) = encoder.encode([passage_text(passage)], "passage")
     if now.shape == stored.shape and float(now @ stored) >= SAME:
         return
-    found = f"of {len(now)} numbers" if now.shape != stored.shape else f"at {now @ stored:.2f}"
+    fault = f"of {len(now)} numbers" if now.shape != stored.shape else f"at {now @ stored:.2f}"
     raise StaleCorpus(
         f"The encoder {encoder.fingerprint} returns a different vector for a stored passage than "
-        f"the corpus has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or "
+        f"the corpus has ({fault}; expected {len(stored)} numbers, at a cosine of {SAME} or "
         "more). The server runs a different model under that name. Run the one that built the "
         "corpus, or rebuild it: pincite corpus rebuild"
     )

@@ -31,7 +31,7 @@ import numpy as np
 from pincite.corpus.dense import KeySet
 from pincite.corpus.protocol import idf
 from pincite.corpus.protocol import text_of as text_of_query
-from pincite.corpus.store import Store, folded, miscounted
+from pincite.corpus.store import Store, fold_case, miscounts
 from pincite.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.errors import CorpusError
 from pincite.protocols import Query
@@ -188,7 +188,7 @@ class LexicalIndex:
             ask = _Searcher(self._index)
             return [ask.best(query, depth, accepted) for query in queries]
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """Return the number of passages, and each word's indexed form and document frequency."""
         forms = [list(weights(word)) for word in words]
         firsts = [next(iter(of_word), "") for of_word in forms]
@@ -246,7 +246,7 @@ class LexicalIndex:
         if any(path.exists() and path.stat().st_size != size for path, size in known):
             return None
         try:
-            return None if _missing(folder, stamp.files) else _opened(folder)
+            return None if _missing(folder, stamp.files) else _open_index(folder)
         except (ValueError, OSError):
             return None
 
@@ -284,9 +284,9 @@ class LexicalIndex:
         for first in range(1, last + 1, KEYS_AT_ONCE):
             tell("checking the word index", first, last)
             window = (first, first + KEYS_AT_ONCE - 1)
-            found = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
-            keys = searcher.fast_field_values("key", [address for _, address in found])
-            yield from miscounted(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+            hits = searcher.search(_between(index, *window), 2 * KEYS_AT_ONCE, count=False).hits
+            keys = searcher.fast_field_values("key", [address for _, address in hits])
+            yield from miscounts(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
 
 
 def _missing(folder: Path, files: Collection[str]) -> list[Path]:
@@ -314,10 +314,10 @@ class _Searcher:
         twins = _twins(query)
         words = {w: x * self._rarity(w, twins[w]) for w, x in weights(query).items()}
         rare = self._rarer(words)
-        found = self._ranked(rare, depth, accepted)
-        if len(found) < depth and len(rare) < len(words):
-            found = self._ranked(words, depth, accepted)
-        return found
+        hits = self._rank(rare, depth, accepted)
+        if len(hits) < depth and len(rare) < len(words):
+            hits = self._rank(words, depth, accepted)
+        return hits
 
     def _rarity(self, word: str, twins: Collection[str]) -> float:
         """Return the idf of a word's commonest form as a share of its own.
@@ -337,7 +337,7 @@ class _Searcher:
         rare = {w: x for w, x in words.items() if self._searcher.doc_freq("text", w) <= most}
         return rare or words
 
-    def _ranked(
+    def _rank(
         self, words: Mapping[str, float], depth: int, accepted: KeySet | None
     ) -> list[tuple[int, float]]:
         if not words:
@@ -348,10 +348,10 @@ class _Searcher:
         if not accepted.is_small:
             # Deep enough if the words are independent of the filter.
             deeper = math.ceil(MORE * depth / accepted.share)
-            found = self._hits(query, deeper)
-            held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
-            kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
-            if len(kept) >= depth or len(found) < deeper:
+            hits = self._hits(query, deeper)
+            held = accepted.holds(np.array([key for key, _ in hits], dtype=np.int64))
+            kept = [pair for pair, is_held in zip(hits, held, strict=True) if is_held]
+            if len(kept) >= depth or len(hits) < deeper:
                 return kept[:depth]
         return self._hits(_among(self._schema, query, accepted), depth)
 
@@ -359,11 +359,11 @@ class _Searcher:
         limit = min(depth, self._searcher.num_docs)
         if limit < 1:
             return []
-        found = self._searcher.search(query, limit, count=False).hits
-        keys = self._searcher.fast_field_values("key", [address for _, address in found])
+        hits = self._searcher.search(query, limit, count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in hits])
         return [
             (int(key or 0), round(float(score), SCORE_DECIMALS))
-            for key, (score, _) in zip(keys, found, strict=True)
+            for key, (score, _) in zip(keys, hits, strict=True)
         ]
 
 
@@ -386,7 +386,7 @@ def _new_index(folder: Path | None) -> "tantivy.Index":
     return index
 
 
-def _opened(folder: Path) -> "tantivy.Index":
+def _open_index(folder: Path) -> "tantivy.Index":
     import tantivy
 
     if os.access(folder, os.W_OK):
@@ -461,22 +461,22 @@ def _add_words(document: "tantivy.Document", field: str, text: str, language: st
 
 def weights(query: Query) -> dict[str, float]:
     """Return the query's words, in every form, with the positive sums of their weights."""
-    found: dict[str, float] = defaultdict(float)
+    sums: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
         for word, count in (Counter(words_of(text)) | Counter(words_of(text, ""))).items():
-            found[word] += weight * count
-    return {word: weight for word, weight in found.items() if weight > 0}
+            sums[word] += weight * count
+    return {word: weight for word, weight in sums.items() if weight > 0}
 
 
 def _twins(query: Query) -> Mapping[str, set[str]]:
     """Return each indexed word's forms in the other kind of language."""
-    found = defaultdict[str, set[str]](set)
+    twins = defaultdict[str, set[str]](set)
     text = _clean(text_of_query(query))
     for term in languages.terms(languages.without_accents(text)):
         for stem in _analyzer().analyze(term):
-            found[stem].add(_truncate(term))
-            found[_truncate(term)].add(stem)
-    return found
+            twins[stem].add(_truncate(term))
+            twins[_truncate(term)].add(stem)
+    return twins
 
 
 def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Query":
@@ -510,7 +510,7 @@ def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: KeySet) -
 
 def _clean(text: str) -> str:
     """Replace lone surrogates, left by broken pages, with "?": tantivy cannot take them."""
-    return folded(text).encode("utf-8", "replace").decode("utf-8")
+    return fold_case(text).encode("utf-8", "replace").decode("utf-8")
 
 
 @contextlib.contextmanager

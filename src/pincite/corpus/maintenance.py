@@ -83,8 +83,8 @@ def _schema(store: Store, tell: Tell) -> Iterator[Finding]:
 
 def _pages(store: Store, tell: Tell) -> Iterator[Finding]:
     tell("checking the store's pages", 0, 1)
-    found = (str(row[0]) for row in store.rows(f"PRAGMA integrity_check({NAMED})"))
-    problems = [problem for problem in found if problem != "ok"]
+    messages = (str(row[0]) for row in store.rows(f"PRAGMA integrity_check({NAMED})"))
+    problems = [problem for problem in messages if problem != "ok"]
     for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
         problems.append(f"row {row} of {table} refers to one of {parent} that does not exist")
     yield from (_damage(store.path, store.corpus, problem) for problem in problems)
@@ -178,18 +178,18 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
         with closing(generation):
             check_format(folder, generation.store.manifest())
             with generation.store.snapshot():
-                found = [*pointer, *flaws(generation.store, tell)]
-            found += _check_index("words", generation, generation.lexical, repair, tell)
+                findings = [*pointer, *flaws(generation.store, tell)]
+            findings += _check_index("words", generation, generation.lexical, repair, tell)
             if generation.has_vectors:
-                found += _check_index("meaning", generation, generation.dense, repair, tell)
+                findings += _check_index("meaning", generation, generation.dense, repair, tell)
             left = _leftovers(folder, generation)
             if repair:
                 _remove(left)
             unfinished = [p for p in generations(folder) if p not in (*left, generation.folder)]
     problem, remedy = "was left by a process that was killed", REMOVE.format(folder)
-    found += [Finding("leftover", str(p), problem, remedy, not p.exists()) for p in left]
+    findings += [Finding("leftover", str(p), problem, remedy, not p.exists()) for p in left]
     problem, remedy = "is an unfinished rebuild", RESUME.format(folder)
-    return found + [Finding("leftover", str(p), problem, remedy) for p in unfinished]
+    return findings + [Finding("leftover", str(p), problem, remedy) for p in unfinished]
 
 
 def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
@@ -222,15 +222,15 @@ def _check_index(
         except CorpusError as error:
             return [Finding(kind, "the store", str(error), remedy)]
 
-    found = findings()
-    if not found or not repair:
-        return found
+    faults = findings()
+    if not faults or not repair:
+        return faults
     try:
         index.forget()
         generation.catch_up(tell)
     except CorpusError as error:
-        return [*found, Finding(kind, str(generation.folder), f"not repaired: {error}", remedy)]
-    return [*(dataclasses.replace(finding, repaired=True) for finding in found), *findings()]
+        return [*faults, Finding(kind, str(generation.folder), f"not repaired: {error}", remedy)]
+    return [*(dataclasses.replace(finding, repaired=True) for finding in faults), *findings()]
 
 
 def _leftovers(folder: Path, generation: Generation) -> list[Path]:
@@ -349,8 +349,8 @@ def _fill(
     with target.indexing_behind():
         stored = old.store.urls()
         while urls := list(islice(stored, DOCUMENTS_AT_ONCE)):
-            found = (old.store.document(url) for url in urls)
-            target.add([document for document in found if document is not None], encode)
+            documents = (old.store.document(url) for url in urls)
+            target.add([document for document in documents if document is not None], encode)
             n_done += len(urls)
             progress(n_done, n_documents)
     # Documents deleted between a killed rebuild and this one.

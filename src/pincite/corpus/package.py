@@ -151,8 +151,8 @@ def _extract(file: Path, target: Path) -> Package:
     try:
         with zipfile.ZipFile(file) as archive:
             about, store = _members(file, archive)
-            with archive.open(store) as found, target.open("xb") as copy:
-                shutil.copyfileobj(found, copy, _CHUNK)
+            with archive.open(store) as source, target.open("xb") as copy:
+                shutil.copyfileobj(source, copy, _CHUNK)
                 copy.flush()
                 os.fsync(copy.fileno())
     except _NO_ARCHIVE as error:
@@ -171,13 +171,13 @@ def _members(file: Path, archive: zipfile.ZipFile) -> tuple[Package, zipfile.Zip
     Nothing is extracted under a name from the archive, so no path leads out of the folder; and
     uncompressed data is no larger than the file.
     """
-    found = {member.filename: member for member in archive.infolist()}
-    if len(archive.infolist()) != len(found) or found.keys() != {MANIFEST, STORE}:
+    members = {member.filename: member for member in archive.infolist()}
+    if len(archive.infolist()) != len(members) or members.keys() != {MANIFEST, STORE}:
         raise _bad(file, f"it should hold {MANIFEST} and {STORE}, and nothing else")
-    for member in found.values():
+    for member in members.values():
         if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
             raise _bad(file, f"{member.filename} is compressed, which a package's parts are not")
-    with archive.open(found[MANIFEST]) as manifest:
+    with archive.open(members[MANIFEST]) as manifest:
         content = manifest.read(_MANIFEST_BYTES + 1)
     if len(content) > _MANIFEST_BYTES:
         raise _bad(file, f"{MANIFEST} is longer than {_MANIFEST_BYTES:,} bytes")
@@ -187,29 +187,29 @@ def _members(file: Path, archive: zipfile.ZipFile) -> tuple[Package, zipfile.Zip
         raise _bad(file, f"{MANIFEST}: {error}") from error
     if about.pincite_package != FORMAT:
         raise _bad(file, f"its format is {about.pincite_package!r}, this Pincite reads {FORMAT}")
-    if found[STORE].file_size != about.n_bytes:
+    if members[STORE].file_size != about.n_bytes:
         raise _bad(file, "its store does not have the size that its manifest states")
-    return about, found[STORE]
+    return about, members[STORE]
 
 
-def _check(made: Path, about: Package, tell: Tell) -> None:
+def _check(folder: Path, about: Package, tell: Tell) -> None:
     """Check that the store is sound and matches its package; raises CorpusError."""
-    with closing(Generation(made / "g1", write=False)) as generation:
+    with closing(Generation(folder / "g1", write=False)) as generation:
         store = generation.store
         manifest = store.manifest()
         for name, value in manifest.items():
             if len(name + value) > _VALUE_CHARACTERS or not (name + value).isprintable():
                 raise CorpusError(f"the store's manifest has a {name[:40]!r} that no corpus has")
-        check_format(made, manifest)
+        check_format(folder, manifest)
         counts = "SELECT COUNT(*) AS n FROM blocks GROUP BY document ORDER BY n DESC LIMIT 1"
         if any(n > _BLOCKS for (n,) in store.rows(counts)):
             raise CorpusError(f"a document has more than {_BLOCKS:,} blocks of text")
         for flaw in flaws(store, tell):
             raise CorpusError(f"{flaw.kind} {flaw.place}: {flaw.problem}")
-        found = asdict(_about(store))
+        facts = asdict(_about(store))
     for name, value in asdict(about).items():
-        if name != "created" and found[name] != value:
-            raise CorpusError(f"{name} is {value!r} in {MANIFEST} and {found[name]!r} in the store")
+        if name != "created" and facts[name] != value:
+            raise CorpusError(f"{name} is {value!r} in {MANIFEST} and {facts[name]!r} in the store")
 
 
 @contextmanager
@@ -250,7 +250,7 @@ def copy(source: Corpus, target: Corpus, progress: Callable[[int, int], None]) -
     has_same_encoder = source.manifest()["encoder"] == target.manifest()["encoder"]
     while batch := list(islice(urls, DOCUMENTS_AT_ONCE)):
         documents = [document for document in source.get(batch) if document is not None]
-        states = target.compared(documents)
+        states = target.compare(documents)
         new = [d for d, state in zip(documents, states, strict=True) if state != "same"]
         cut = [p for document in new for p in passages(document)] if has_same_encoder else []
         vectors = source.vectors(cut)

@@ -172,7 +172,7 @@ class Corpus(ABC):
         """The stored vectors of those passages that have one, by passage id."""
 
     @abstractmethod
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+    def compare(self, documents: Sequence[Document]) -> list[Comparison]:
         """What `add` would do with each: a new address, another content, or nothing to do."""
 
     def needed_encoder(self) -> Encoder:
@@ -223,7 +223,7 @@ class Corpus(ABC):
     def together(
         self, searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]], n: int, merge: Merge
     ) -> list[list[Hit]]:
-        """For each query what its searches find, `n` hits each, merged; see `merged`."""
+        """For each query what its searches find, `n` hits each, merged; see `merge_runs`."""
 
     @abstractmethod
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
@@ -233,7 +233,7 @@ class Corpus(ABC):
         """
 
     @abstractmethod
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """The number of passages; for each word its form and how many of them have it."""
 
     @abstractmethod
@@ -361,10 +361,10 @@ def best(
     results: list[list[tuple[Where, float]]] = [[] for _ in range(n_queries)]
     pending, depth = list(range(n_queries)) if k > 0 else [], k + MARGIN
     while pending:
-        found = search(pending, depth)
-        places = places_of({key for scored in found for key, _ in scored})
+        candidates = search(pending, depth)
+        places = places_of({key for scored in candidates for key, _ in scored})
         deeper = []
-        for position, scored in zip(pending, found, strict=True):
+        for position, scored in zip(pending, candidates, strict=True):
             kept = [(places[key], score) for key, score in scored if key in places]
             kept.sort(key=lambda pair: (-pair[1], pair[0].passage_id))
             results[position] = kept[:k]
@@ -376,7 +376,7 @@ def best(
     return results
 
 
-def merged(
+def merge_runs(
     read: Callable[[Sequence[Where]], Sequence[Passage]],
     ranked: Sequence[Sequence[Sequence[tuple[Where, float]]]],
     merge: Merge,

@@ -78,14 +78,14 @@ def share_of_digest(doc_id: str) -> int:
     return int(hashlib.sha256(doc_id.encode()).hexdigest()[:32], 16)
 
 
-def damaged(path: Path, detail: str) -> str:
-    return (
+def damage_error(path: Path, detail: str) -> CorpusError:
+    return CorpusError(
         f"{path} is damaged ({detail}). It holds the documents themselves and cannot be rebuilt. "
         f"To see what is affected, run: pincite corpus verify {path.parent.parent}"
     )
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Normalise and case-fold a text, for comparing searched and stored words."""
     if text.isascii():
         return text.lower()
@@ -94,7 +94,7 @@ def folded(text: str) -> str:
 
 
 def _folded_bytes(text: bytes) -> bytes:
-    return raw(folded(text.decode("utf-8", "replace")))
+    return raw(fold_case(text.decode("utf-8", "replace")))
 
 
 def raw(text: str) -> bytes:
@@ -102,7 +102,7 @@ def raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def listed(keys: Iterable[int]) -> str:
+def json_keys(keys: Iterable[int]) -> str:
     """Encode keys as JSON for SQLite's `json_each`."""
     return json.dumps([int(key) for key in keys])
 
@@ -125,13 +125,13 @@ def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
     return text[place.span.start - offset : place.span.end - offset]
 
 
-def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
+def pack_blocks(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
     for start in range(0, len(text), BLOCK_CHARACTERS):
         block = text[start : start + BLOCK_CHARACTERS]
         yield key, start // BLOCK_CHARACTERS, zlib.compress(raw(block), 6)
 
 
-def unpacked(data: bytes) -> str:
+def unpack_block(data: bytes) -> str:
     """Decompress a block of text; raises ValueError or `zlib.error` if it is damaged."""
     unpacking = zlib.decompressobj()
     text = unpacking.decompress(data, _BLOCK_BYTES)
@@ -161,7 +161,7 @@ def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
     return keys, values.reshape(len(rows), dim).astype(np.float32)
 
 
-def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
+def miscounts(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
     """Describe how an index's keys, with their counts, differ from the store's."""
     for problem, keys in (
         ("lacks", stored - indexed.keys()),
@@ -173,7 +173,7 @@ def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
 
 
 @contextmanager
-def reported(path: Path) -> Iterator[None]:
+def report_errors(path: Path) -> Iterator[None]:
     """Raise SQLite's errors as ours."""
     try:
         yield
@@ -181,7 +181,7 @@ def reported(path: Path) -> Iterator[None]:
         raise
     except UnicodeDecodeError as error:
         why = f"a text in it cannot be decoded: {error}"
-        raise CorpusError(damaged(path, why)) from error
+        raise damage_error(path, why) from error
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
             raise KeyboardInterrupt from error
@@ -190,12 +190,12 @@ def reported(path: Path) -> Iterator[None]:
             "the disk full, or the file on a medium that cannot be written or read?"
         ) from error
     except sqlite3.DatabaseError as error:
-        raise CorpusError(damaged(path, str(error))) from error
+        raise damage_error(path, str(error)) from error
 
 
 def connect(uri: str) -> sqlite3.Connection:
     """Open a connection with the store's settings; raises CorpusError."""
-    with reported(Path(uri)):
+    with report_errors(Path(uri)):
         # Worker threads share one connection; the corpus serialises them.
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         # FULL: a batch takes minutes to encode, so a disk flush to survive a power cut costs
@@ -208,7 +208,7 @@ def connect(uri: str) -> sqlite3.Connection:
     return connection
 
 
-def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
+def select_rows(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
     """Return the rows of a statement; texts may hold lone surrogates left by broken pages.
 
     SQLite's own decoder rejects those but makes a search a tenth faster, so it is used until
@@ -308,7 +308,7 @@ class Store:
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
         store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
-        with reported(path):
+        with report_errors(path):
             store._connection.execute("PRAGMA journal_mode=WAL")
             store._connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         counters = {"sequence": "0", "digest": f"{0:032x}"}
@@ -380,19 +380,19 @@ class Store:
         for key, meta, at, title, kind, published, fetched, language in self._at(url, columns):
             sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
             with self._readable(f"the document at {url}"):
-                text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
+                text = "".join(unpack_block(data) for (data,) in self.rows(sql, (key,)))
                 more = json.loads(meta)
-                found = Document(at, title, text, kind, published, fetched, language, more)
-                if content_hash(found) != self.hash_at(url):
+                document = Document(at, title, text, kind, published, fetched, language, more)
+                if content_hash(document) != self.hash_at(url):
                     raise ValueError("its content is not what was added")
-                return found
+                return document
         return None
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
         """Return the places of the passages; deleted ones are omitted."""
         sql = f"{_PLACES} WHERE p.key IN (SELECT value FROM json_each(?))"  # noqa: S608
         with self._readable("a passage"):
-            return {row[0]: place(row) for row in self.rows(sql, (listed(keys),))}
+            return {row[0]: place(row) for row in self.rows(sql, (json_keys(keys),))}
 
     def places_between(self, first: int, last: int) -> Iterator[list[Place]]:
         """Yield the places of the stored passages with keys in the closed range, in portions."""
@@ -422,7 +422,7 @@ class Store:
     def list_documents(
         self, selection: Selection, limit: int, after: After | None = None
     ) -> list[ListedDocument]:
-        text, (value, key) = folded(selection.text), after or ("", None)
+        text, (value, key) = fold_case(selection.text), after or ("", None)
         pattern = re.sub("[!%_]", r"!\g<0>", text)
         chosen = (raw(f"%{pattern}%"), raw(text), selection.kind, selection.language)
         arguments = (*chosen, raw(value), key, limit)
@@ -470,7 +470,7 @@ class Store:
             " WHERE passage IN (SELECT value FROM json_each(?)) ORDER BY passage"
         )
         with self._readable("a vector"):
-            return matrix(self.rows(sql, (listed(keys),)), dim)
+            return matrix(self.rows(sql, (json_keys(keys),)), dim)
 
     def vectors_between(self, first: int, last: int, dim: int) -> Iterator[tuple[Keys, Floats]]:
         """Yield the stored vectors with keys in the closed range, ascending, in portions."""
@@ -486,9 +486,9 @@ class Store:
             " JOIN passages p ON p.document = d.key JOIN vectors v ON v.passage = p.key"
             " WHERE d.url = CAST(? AS TEXT)"
         )
-        found = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
-        bad = set(unsound([(key, vector) for *_, key, vector in found], dim))
-        sound = [row for row in found if row[3] not in bad]
+        rows = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
+        bad = set(unsound([(key, vector) for *_, key, vector in rows], dim))
+        sound = [row for row in rows if row[3] not in bad]
         _, vectors = matrix([(key, vector) for *_, key, vector in sound], dim)
         return {f"{i}:{a}-{b}": v for (i, a, b, *_), v in zip(sound, vectors, strict=True)}
 
@@ -537,7 +537,7 @@ class Store:
         meta = json.dumps(dict(document.meta), sort_keys=True)
         names = (document.doc_id, raw(document.url), raw(document.title))
         key = self._run(sql, (*names, *fields, meta, content_hash(document))).lastrowid
-        self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text))
+        self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", pack_blocks(key, document.text))
         self._run_many(
             "INSERT INTO passages (document, first, last) VALUES (?, ?, ?)",
             ((key, span.start, span.end) for span in spans),
@@ -604,7 +604,7 @@ class Store:
         rows = self.rows(sql, (json.dumps(sorted(wanted)),))
         if len(rows) < len(wanted):
             raise ValueError("a block of text is missing")
-        return {(document, number): unpacked(data) for document, number, data in rows}
+        return {(document, number): unpack_block(data) for document, number, data in rows}
 
     def _log(self, sequence: int, added: bool, first: int, last: int) -> None:
         self._run("INSERT INTO changes VALUES (?, ?, ?, ?)", (sequence, added, first, last))
@@ -622,21 +622,21 @@ class Store:
     # ── All SQL goes through here, so that SQLite's errors become ours ───────────────────────────
 
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
-        with reported(self.path):
-            return selected(self._connection, sql, arguments)
+        with report_errors(self.path):
+            return select_rows(self._connection, sql, arguments)
 
     def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
         rows = self.rows(sql, arguments)
         if not rows:
-            raise CorpusError(damaged(self.path, "a row that others refer to is missing"))
+            raise damage_error(self.path, "a row that others refer to is missing")
         return rows[0][0]
 
     def _run(self, sql: str, arguments: Sequence[object] = ()) -> sqlite3.Cursor:
-        with reported(self.path):
+        with report_errors(self.path):
             return self._connection.execute(sql, arguments)
 
     def _run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        with reported(self.path):
+        with report_errors(self.path):
             self._connection.executemany(sql, rows)
 
     def scan(
@@ -667,9 +667,9 @@ class Store:
             self._run("ROLLBACK")
 
     @contextmanager
-    def _readable(self, what: str) -> Iterator[None]:
+    def _readable(self, part: str) -> Iterator[None]:
         """Report rows that this class cannot have written as damage."""
         try:
             yield
         except (ValueError, TypeError, KeyError, zlib.error) as error:
-            raise CorpusError(damaged(self.path, f"{what}: {error}")) from error
+            raise damage_error(self.path, f"{part}: {error}") from error

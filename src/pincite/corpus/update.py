@@ -55,10 +55,10 @@ class Outcome:
     n_files_done: int = 0
     n_found: int = 0  # documents and refusals so far; grows while a long file is read
 
-    def refuse(self, found: Unchecked) -> None:
+    def refuse(self, source: Unchecked) -> None:
         self.n_unread += 1
         if len(self.unread) < MAX_REFUSALS:
-            self.unread.append(found)
+            self.unread.append(source)
 
 
 Progress = Callable[[Outcome], None]
@@ -135,9 +135,9 @@ class Origins:
 
     def gone(self, paths: Iterable[Path]) -> list[str]:
         """Return addresses that files below `paths` once had and that no known file has now."""
-        found = {url for path in paths for (url,) in self._rows(_GONE_BELOW, _range(path))}
+        urls = {url for path in paths for (url,) in self._rows(_GONE_BELOW, _range(path))}
         held = "SELECT 1 FROM documents WHERE url = ? LIMIT 1"
-        return sorted(_text(url) for url in found if not self._rows(held, (url,)))
+        return sorted(_text(url) for url in urls if not self._rows(held, (url,)))
 
     def record(self, read: Sequence[tuple[Path, str, Sequence[str]]]) -> None:
         """Record files with their signatures and addresses, in one transaction.
@@ -240,13 +240,13 @@ def update(
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
     read = partial(_contents, replace(collection, pieces=[]), how)
-    files = [run.signed(piece, collection) for piece in collection.pieces]
+    files = [run.sign(piece, collection) for piece in collection.pieces]
     for signed in (file for file in files if file.is_same):
         run.take(signed, (), collection)
     changed = [file for file in files if not file.is_same]
     with closing((parallel or Parallel()).streams(read, changed)) as streams:
-        for signed, found in streams:
-            run.take(signed, found, collection)
+        for signed, contents in streams:
+            run.take(signed, contents, collection)
     run.commit()
     for missing in collection.missing():
         run.outcome.refuse(missing)
@@ -277,11 +277,11 @@ class _Signed(NamedTuple):
 def _contents(collection: Collection, how: How, signed: _Signed) -> Iterator[Found]:
     if not signed.signature:
         signed.piece.path.stat()  # raises with the reason
-    for found in collection.read(signed.piece):
-        url, title = how.named(found.url), name_in_words(found.url)
-        if isinstance(found, Document) and found.title == title != "":
-            found = replace(found, title=name_in_words(url))
-        yield found if url == found.url else replace(found, url=url)
+    for record in collection.read(signed.piece):
+        url, title = how.named(record.url), name_in_words(record.url)
+        if isinstance(record, Document) and record.title == title != "":
+            record = replace(record, title=name_in_words(url))
+        yield record if url == record.url else replace(record, url=url)
 
 
 class _Run:
@@ -298,7 +298,7 @@ class _Run:
         self._withdrawn: dict[str, tuple[Path, bool]] = {}
         self._seen: set[Path] = set()
 
-    def signed(self, piece: Piece, collection: Collection) -> _Signed:
+    def sign(self, piece: Piece, collection: Collection) -> _Signed:
         try:
             signature = collection.signature(piece)
         except OSError:
@@ -306,7 +306,7 @@ class _Run:
         is_same = signature == self._origins.signature(piece.path.resolve())
         return _Signed(piece, signature, is_same and not self._how.reread)
 
-    def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
+    def take(self, signed: _Signed, contents: Iterable[Found], collection: Collection) -> None:
         path = signed.piece.path.resolve()
         self._seen.add(path)
         try:
@@ -316,7 +316,7 @@ class _Run:
                 for url in urls:
                     collection.known_as(url)
             else:
-                self._read_file(signed, path, found, collection)
+                self._read_file(signed, path, contents, collection)
         except (InputError, OSError) as error:  # one unreadable file does not end the run
             url = self._how.named(path.as_uri())
             self.outcome.refuse(Unchecked(url, Reason.REFUSED, str(error)))
@@ -331,21 +331,21 @@ class _Run:
         this = edition(path)
         known = self._origins.all_files() if this else ()
         later = {file for file in known if this and (edition(file) or this) > this}
-        for found in contents:
+        for record in contents:
             self.outcome.n_found += 1
             if self.outcome.n_found % FOUND_A_STEP == 0:
                 self._progress(self.outcome)
-            collection.known_as(found.url)
-            if later and not later.isdisjoint(self._origins.said_by(found.url)):
+            collection.known_as(record.url)
+            if later and not later.isdisjoint(self._origins.said_by(record.url)):
                 self.outcome.n_superseded += 1
-                urls[found.url] = None
-            elif isinstance(found, Document):
-                urls[found.url] = None
-                self._add_to_batch(found)
-            elif found.reason in _NO_SOURCE:
-                self._withdraw(found, path)
+                urls[record.url] = None
+            elif isinstance(record, Document):
+                urls[record.url] = None
+                self._add_to_batch(record)
+            elif record.reason in _NO_SOURCE:
+                self._withdraw(record, path)
             else:
-                self.outcome.refuse(found)
+                self.outcome.refuse(record)
                 whole = False
         if not whole:  # its earlier documents may be in the unreadable part
             urls |= dict.fromkeys(self._origins.addresses(path))
@@ -363,21 +363,21 @@ class _Run:
         if self._n_chars >= BATCH_CHARS:
             self.commit()
 
-    def _withdraw(self, found: Unchecked, path: Path) -> None:
+    def _withdraw(self, record: Unchecked, path: Path) -> None:
         """Handle a record that is not a source, or no longer: remove an earlier file's document."""
-        if found.reason is not Reason.WITHDRAWN:
+        if record.reason is not Reason.WITHDRAWN:
             counts = self.outcome.passed_over
-            counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
-        was_in_batch = self._batch.pop(found.url, None) is not None
-        is_last_word = found.reason is Reason.WITHDRAWN or edition(path) is not None
-        self._withdrawn[found.url] = path, was_in_batch or is_last_word
+            counts[record.reason.value] = counts.get(record.reason.value, 0) + 1
+        was_in_batch = self._batch.pop(record.url, None) is not None
+        is_last_word = record.reason is Reason.WITHDRAWN or edition(path) is not None
+        self._withdrawn[record.url] = path, was_in_batch or is_last_word
         if len(self._withdrawn) >= WITHDRAWN_AT_ONCE:
             self.commit()
 
     def _stored_urls(self, urls: Iterable[str]) -> list[str]:
         asked = list(urls)
-        found = self._corpus.get(asked) if self._corpus is not None else [None] * len(asked)
-        return [url for url, document in zip(asked, found, strict=True) if document is not None]
+        documents = self._corpus.get(asked) if self._corpus is not None else [None] * len(asked)
+        return [url for url, document in zip(asked, documents, strict=True) if document is not None]
 
     def commit(self) -> None:
         """Commit the batch, then record the completely read files."""
@@ -395,9 +395,9 @@ class _Run:
         self._progress(self.outcome)
 
     def _new_or_changed(self, documents: list[Document]) -> list[Document]:
-        found, states = list[Document](), list[Comparison](["new"] * len(documents))
+        fresh, states = list[Document](), list[Comparison](["new"] * len(documents))
         if self._corpus is not None:
-            states = self._corpus.compared(documents)
+            states = self._corpus.compare(documents)
         for document, state in zip(documents, states, strict=True):
             if state == "same":
                 self.outcome.n_unchanged += 1
@@ -406,8 +406,8 @@ class _Run:
             else:
                 where = self.outcome.added if state == "new" else self.outcome.changed
                 where.append(document.url)
-                found.append(document)
-        return found
+                fresh.append(document)
+        return fresh
 
     def _is_older(self, document: Document) -> bool:
         (stored,) = self._corpus.get([document.url]) if self._corpus is not None else [None]

@@ -365,7 +365,7 @@ def verified(
     pairs: Sequence[tuple[Claim, Passage]],
 ) -> list[Evidence]:
     """Judge each pair; one that meets a bug is `not_judged` and does not affect the others."""
-    return errors.each(verify, pairs, lambda pair, why: not_judged(pair[1], why))
+    return errors.apply(verify, pairs, lambda pair, why: not_judged(pair[1], why))
 
 
 def not_judged(passage: Passage, why: Failed) -> Evidence:

@@ -294,7 +294,7 @@ def without_verdict(claim: Claim, why: Failed) -> Finding:
 
 def rendered(render: Callable[[Finding], T], finding: Finding) -> T:
     """Render a finding; if that raises, render the claim without a verdict."""
-    return errors.attempted(
+    return errors.attempt(
         lambda: render(finding), lambda why: render(without_verdict(finding.claim, why))
     )
 
@@ -302,4 +302,4 @@ def rendered(render: Callable[[Finding], T], finding: Finding) -> T:
 def rendered_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
     """Render an uncited sentence; if that raises, render it without its sources."""
     bare = partial(replace, uncited, suggestions=(), excluded=(), reasons_coded=())
-    return errors.attempted(lambda: render(uncited), lambda why: render(bare(failed=why)))
+    return errors.attempt(lambda: render(uncited), lambda why: render(bare(failed=why)))

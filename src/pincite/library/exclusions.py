@@ -88,20 +88,20 @@ class Exclusions:
         """
         urls = list(dict.fromkeys(hit.passage.url for hit in hits))
         pages = dict(zip(urls, documents_of(urls) if documents_of else (), strict=False))
-        found: dict[str, Exclusion] = {}
+        reasons: dict[str, Exclusion] = {}
         for passage in [hit.passage for hit in (*hits, *seen)]:
             page = pages.get(passage.url) or Document(passage.url, passage.title, "")
-            if page.url not in found and (why := self.of_page(page, page.url)):
-                found[page.url] = why
-        copying = _copying(claim, [hit for hit in hits if hit.passage.url not in found])
+            if page.url not in reasons and (why := self.of_page(page, page.url)):
+                reasons[page.url] = why
+        copying = _copying(claim, [hit for hit in hits if hit.passage.url not in reasons])
         # Sources were opened for this paragraph, so it existed by the last of their access dates.
         opened = [stated_date(citation.access_date or "") for citation in claim.citations]
         latest = min([date for date in (*opened, written) if date], default=None)
         for url in copying:
             if why_copy := _exclude_copy(url, pages.get(url), latest):
-                found[url] = why_copy
-        allowed = filter_hits(hits, lambda hit: hit.passage.url not in found)
-        return allowed, tuple(list(found.values())[:MAX_LISTED])
+                reasons[url] = why_copy
+        allowed = filter_hits(hits, lambda hit: hit.passage.url not in reasons)
+        return allowed, tuple(list(reasons.values())[:MAX_LISTED])
 
 
 WITHOUT_LIST = Exclusions()  # Wikipedia and its mirrors, and copies of the article

@@ -60,17 +60,17 @@ class Result:
 
         Raises InputError: There is none, or several; lists them.
         """
-        found = [item for item in self.items if item.item_id == item_id]
-        if not found or (passage and not found[0].passage):
+        items = [item for item in self.items if item.item_id == item_id]
+        if not items or (passage and not items[0].passage):
             below = [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
-            found = below or found
+            items = below or items
         # A claim with one citation means that citation, regardless of suggested sources.
-        cited = [i for i in found if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
-        for chosen in (cited, found):
+        cited = [i for i in items if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
+        for chosen in (cited, items):
             if len(chosen) == 1:
                 return chosen[0]
-        what = "is the start of several items" if found else "is not an item"
-        known = ", ".join(item.item_id for item in (found or self.items)[:20])
+        what = "is the start of several items" if items else "is not an item"
+        known = ", ".join(item.item_id for item in (items or self.items)[:20])
         raise InputError(f"{item_id!r} {what} of this result; expected one of: {known}.")
 
 
@@ -215,7 +215,7 @@ class Words(NamedTuple):
     correction: str = ""
 
 
-def opinion(
+def opinion_on(
     data: bytes, result: Result, given: str, item: Item | None, words: Words | None = None
 ) -> Opinion:
     """Make an opinion on a result, or on one item of it.
@@ -300,25 +300,25 @@ def claims(given: Iterable[Opinion]) -> list[dict[str, Any]]:
 
     A thumbs up confirms the verdict; a thumbs down makes no row.
     """
-    latest = {each.about: each for each in given if each.passage}
+    latest = {opinion.about: opinion for opinion in given if opinion.passage}
     return [
         {
-            "id": f"feedback-{_digest(chr(0).join(each.about).encode('utf-8', 'replace'), 12)}",
-            "claim": each.statement,
-            "evidence": each.passage,
+            "id": f"feedback-{_digest(chr(0).join(opinion.about).encode('utf-8', 'replace'), 12)}",
+            "claim": opinion.statement,
+            "evidence": opinion.passage,
             "label": label,
-            "meta": {name: getattr(each, name) for name in ("url", "created", "said", "note")},
+            "meta": {name: getattr(opinion, name) for name in ("url", "created", "said", "note")},
         }
-        for each in latest.values()
-        if (label := _label(each))
+        for opinion in latest.values()
+        if (label := _label(opinion))
     ]
 
 
-def plain(each: Opinion) -> Mapping[str, object]:
-    return asdict(each) | {"versions": json.loads(each.versions)}
+def plain(opinion: Opinion) -> Mapping[str, object]:
+    return asdict(opinion) | {"versions": json.loads(opinion.versions)}
 
 
-def _label(each: Opinion) -> str | None:
-    if each.given == UP:
-        return _AGREED.get(each.said)
-    return None if each.given == DOWN else each.given
+def _label(opinion: Opinion) -> str | None:
+    if opinion.given == UP:
+        return _AGREED.get(opinion.said)
+    return None if opinion.given == DOWN else opinion.given

@@ -83,7 +83,7 @@ def document_keys(document: Document) -> frozenset[str]:
     return frozenset({*_keys_of_address(document.url), *stated})
 
 
-def named(ref: str) -> Named:
+def named_source(ref: str) -> Named:
     """Return the source with this address, DOI, PMID or ISBN.
 
     Raises InputError: It is none of these.
@@ -128,7 +128,7 @@ def mentions(document: Document, names: Sequence[str]) -> bool:
     return not named or not named.isdisjoint(content_words(f"{document.title} {document.text}"))
 
 
-def cited(citations: Iterable[Citation], number: str, place: str) -> Named:
+def cited_source(citations: Iterable[Citation], number: str, place: str) -> Named:
     """Return the source of the citation with this number in `pincite claims` and reports, as r7.
 
     Raises InputError: There is no such citation.
@@ -220,7 +220,7 @@ class OwnCopies:
         copy = replace(copy, keys=tuple(sorted(set(copy.keys))), added=added)
         with self._changing() as db:
             self._write(copy.sha256, data)
-            known = [each for each in _copies_in(db) if each.sha256 == copy.sha256]
+            known = [other for other in _copies_in(db) if other.sha256 == copy.sha256]
             again = [(c.copy_id,) for c in known if set(c.keys) & set(copy.keys)]
             db.executemany("DELETE FROM copies WHERE id = ?", again)
             stored = (json.dumps(asdict(copy)),)
@@ -237,16 +237,16 @@ class OwnCopies:
         """Return the copies that have one of the keys, oldest first."""
         return [copy for copy in self.all() if set(copy.keys) & set(keys)]
 
-    def called(self, ref: str) -> list[OwnCopy]:
+    def copies_called(self, ref: str) -> list[OwnCopy]:
         """Return the copy with this id or file name; empty if there is none.
 
         Raises InputError: Several files have this name.
         """
-        found = [copy for copy in self.all() if ref in (copy.ident, copy.name)]
-        if len(found) > 1:
-            known = ", ".join(copy.ident for copy in found)
-            raise InputError(f"{len(found)} copies are called {ref}. Name one by its id: {known}.")
-        return found
+        copies = [copy for copy in self.all() if ref in (copy.ident, copy.name)]
+        if len(copies) > 1:
+            known = ", ".join(copy.ident for copy in copies)
+            raise InputError(f"{len(copies)} copies are called {ref}. Name one by its id: {known}.")
+        return copies
 
     def remove(self, copies: Sequence[OwnCopy]) -> None:
         """Detach copies, and delete files that no other source has."""
@@ -321,12 +321,12 @@ class OwnCopies:
 
 
 def _copies_in(db: sqlite3.Connection) -> list[OwnCopy]:
-    found = []
+    copies = []
     for copy_id, text in db.execute("SELECT id, copy FROM copies ORDER BY id"):
         stored = json.loads(text)
         keys, pages = tuple(stored["keys"]), stored["pages"] and tuple(stored["pages"])
-        found.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": copy_id}))
-    return found
+        copies.append(OwnCopy(**{**stored, "keys": keys, "pages": pages, "copy_id": copy_id}))
+    return copies
 
 
 # ── Attaching and reading ────────────────────────────────────────────────────────────────────────
@@ -349,26 +349,26 @@ class OwnSources:
 
     def __call__(self, citation: Citation) -> Document | Unchecked | None:
         """Return the copy of a citation's source, or why it is unreadable; None if it has none."""
-        found = self.copies.of(citation_keys(citation))
-        if not found:
+        copies = self.copies.of(citation_keys(citation))
+        if not copies:
             return None
-        chosen = choose_by_pages(found, citation.pages or "")
+        chosen = choose_by_pages(copies, citation.pages or "")
         if not chosen:
-            had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in found if c.pages)
+            had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in copies if c.pages)
             detail = f"your copy has pages {had}; the citation gives {citation.pages}"
             return Unchecked("", Reason.NOT_SUPPLIED, detail)
         documents = [self._document(copy) for copy in chosen]
         failed = next((d for d in documents if isinstance(d, Unchecked)), None)
-        return failed or joined([d for d in documents if isinstance(d, Document)])
+        return failed or join_documents([d for d in documents if isinstance(d, Document)])
 
     def _document(self, copy: OwnCopy) -> Document | Unchecked:
         key = f"{copy.sha256} {copy.pages}"
         if key not in self._read:
             data = self.copies.read(copy)
-            found = None if data is None else read_copy(data, copy.name, copy.pages)
+            document = None if data is None else read_copy(data, copy.name, copy.pages)
             detail = "your own copy is missing or damaged; attach it again"
             lost = Unchecked(f"{OWN_SCHEME}{copy.sha256}", Reason.UNDECODABLE, detail)
-            self._read[key] = found or lost
+            self._read[key] = document or lost
         return self._read[key]
 
 
@@ -422,19 +422,19 @@ def attach(
 def read_copy(data: bytes, name: str, pages: tuple[int, int] | None) -> Document | Unchecked:
     """Read a copy with printed page numbers; its address is its content's hash."""
     ending = _ENDING.search(name.lower())
-    found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}")
-    found = replace(found, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
-    if isinstance(found, Unchecked):
-        return found
-    found = replace(found, meta={**found.meta, FILE: one_line(name)})
-    if not page_starts(found) and (marks := list(_MARK.finditer(found.text))):
+    source = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}")
+    source = replace(source, url=f"{OWN_SCHEME}{hashlib.sha256(data).hexdigest()}")
+    if isinstance(source, Unchecked):
+        return source
+    source = replace(source, meta={**source.meta, FILE: one_line(name)})
+    if not page_starts(source) and (marks := list(_MARK.finditer(source.text))):
         starts, labels = [mark.start() for mark in marks], [mark[1] for mark in marks]
-        meta = {**found.meta, PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
-        return replace(found, meta=meta)
+        meta = {**source.meta, PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
+        return replace(source, meta=meta)
     if not pages:
-        return found
-    labels = [str(pages[0] + number) for number in range(len(page_starts(found)))]
-    return replace(found, meta={**found.meta, LABELS: json.dumps(labels)}) if labels else found
+        return source
+    labels = [str(pages[0] + number) for number in range(len(page_starts(source)))]
+    return replace(source, meta={**source.meta, LABELS: json.dumps(labels)}) if labels else source
 
 
 def parse_pages(text: str) -> tuple[int, int]:
@@ -459,7 +459,7 @@ def choose_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
     return list(filter(holds, copies)) or [copy for copy in copies if not copy.pages]
 
 
-def joined(documents: Sequence[Document]) -> Document:
+def join_documents(documents: Sequence[Document]) -> Document:
     first = documents[0]
     if len(documents) == 1:
         return first

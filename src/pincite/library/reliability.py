@@ -97,8 +97,8 @@ def registered_domain(host: str) -> str | None:
     """Return the registered domain: bbc.co.uk; None for a public suffix or an IP address."""
     if _is_ip(host) or "." not in host:
         return None
-    found: str | None = _suffixes().privatesuffix(host)
-    return found
+    domain: str | None = _suffixes().privatesuffix(host)
+    return domain
 
 
 @cache
@@ -143,11 +143,11 @@ def _listing(entries: Sequence[Entry]) -> Listing:
     else:
         chosen = (general or entries)[0]
     others = [f"{e.scope or e.name}: {LABELS[e.reliability]}" for e in entries]
-    found = Listing(Reliability.MIXED, chosen.name, chosen.place, "", chosen.link, tuple(others))
+    mixed = Listing(Reliability.MIXED, chosen.name, chosen.place, "", chosen.link, tuple(others))
     if len(labels) > 1 and not labels <= BARRED and len(general) != 1:
-        return found
+        return mixed
     others.pop(list(entries).index(chosen))
-    return replace(found, reliability=chosen.reliability, scope=chosen.scope, others=tuple(others))
+    return replace(mixed, reliability=chosen.reliability, scope=chosen.scope, others=tuple(others))
 
 
 # ── Stored lists ──────────────────────────────────────────────────────────────────────────────────
@@ -233,19 +233,19 @@ def import_list(path: Path, name: str) -> tuple[ListFile, Path]:
         ConfigError: `name` is not a valid file name.
     """
     kept = list_file(name)
-    found = read_list(path, wikipedia(name) if name in LANGUAGES else None)
+    content = read_list(path, wikipedia(name) if name in LANGUAGES else None)
     about = {
         "form": FORM,
         "file": path.name,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "rows": found.n_rows,
+        "rows": content.n_rows,
         "imported": datetime.now(UTC).date().isoformat(),
-        "entries": [asdict(entry) for entry in found.entries],
+        "entries": [asdict(entry) for entry in content.entries],
     }
     with usable(kept, "written"):
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_text(kept, json.dumps(about, ensure_ascii=False, indent=1))
-    return found, kept
+    return content, kept
 
 
 def read_list(path: Path, site: Site | None = None) -> ListFile:
@@ -259,14 +259,14 @@ def read_list(path: Path, site: Site | None = None) -> ListFile:
         n_rows += 1
         try:
             perennial = "status" in row and "id" in row
-            found = list(_perennial(row, site or wikipedia("en")) if perennial else _plain(row))
+            of_row = list(_perennial(row, site or wikipedia("en")) if perennial else _plain(row))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{path}, row {number}: {error}. Expected site and label, or id and status of a "
                 f"wiki's list; labels are {', '.join(_LABELS)}."
             ) from error
-        entries |= dict.fromkeys(found)
-        if not found:
+        entries |= dict.fromkeys(of_row)
+        if not of_row:
             nameless.append(str(row.get("id") or row.get("name") or row.get("site")))
     if not n_rows:
         raise InputError(f"{path} is empty. Expected a list of sites with labels.")

@@ -51,8 +51,8 @@ class WebCandidates:
         excluded sites are not fetched.
         """
         asked = [fusion.web_query(claim)]
-        (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
-        new = [page for page in found if page.url not in cited]
+        (pages,) = self.search.search(asked, 2 * self.n_pages, self.language)
+        new = [page for page in pages if page.url not in cited]
         named = [(page, self._exclude_address(page, exclusions)) for page in new]
         barred = [why for _, why in named if why]
         wanted = [page.url for page, why in named if not why][: self.n_pages]

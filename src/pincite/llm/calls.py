@@ -284,8 +284,8 @@ class ReplyCache(CacheFile):
             self.insert([(event["key"], json.dumps(event["reply"]))])
 
     def get(self, key: str) -> Completion | None:
-        found = self.rows("SELECT reply FROM replies WHERE key = ?", (key,))
-        return completion_of(json.loads(found[0][0])) if found else None
+        replies = self.rows("SELECT reply FROM replies WHERE key = ?", (key,))
+        return completion_of(json.loads(replies[0][0])) if replies else None
 
 
 # ── Concurrent calls ─────────────────────────────────────────────────────────────────────────────
@@ -343,8 +343,8 @@ def _tokens_in(piece: str) -> int:
 def notes_of(calls: Iterable[Calls]) -> tuple[Note, ...]:
     """Notes for a report: the judge's examination, and opinions missing for a reason of the run."""
     notes = list[Note]()
-    for each in calls:
-        notes += each.notes
-        for why, n in each.unanswered.items():
+    for of_model in calls:
+        notes += of_model.notes
+        for why, n in of_model.unanswered.items():
             notes.append(Note("no_second_opinions", {"n": n, "why": why}))
     return tuple(notes)

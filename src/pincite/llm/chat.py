@@ -107,11 +107,11 @@ def read_tokens(choice: dict[str, Any]) -> tuple[TokenChoice, ...]:
     try:
         return tuple(
             _token(
-                each["token"],
-                each.get("logprob"),
-                {top["token"]: top["logprob"] for top in each.get("top_logprobs") or ()},
+                token["token"],
+                token.get("logprob"),
+                {top["token"]: top["logprob"] for top in token.get("top_logprobs") or ()},
             )
-            for each in choice["logprobs"]["content"]
+            for token in choice["logprobs"]["content"]
         )
     except (LookupError, TypeError, ValueError, AttributeError):
         return ()
@@ -121,7 +121,7 @@ def _token(token: Any, logprob: Any, top: dict[Any, Any]) -> TokenChoice:
     """Include the token itself among its alternatives; some servers list only the others."""
     if logprob is not None and token not in top:
         top = {token: logprob, **top}
-    logs = {str(each): float(value) for each, value in top.items()}
+    logs = {str(text): float(value) for text, value in top.items()}
     if any(map(math.isnan, logs.values())):
         raise ValueError("a log probability is not a number")
     return TokenChoice(str(token), tuple(logs.items()))
@@ -355,7 +355,7 @@ class ChatClient(Client):
             shown = self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "it is empty"
             raise BadReply(f"The reply is not a chat completion: {shown}", 200) from error
         tokens = read_tokens(choice)
-        if self._key and self._key in "".join(each.token for each in tokens):
+        if self._key and self._key in "".join(token.token for token in tokens):
             tokens = ()  # keep the key out of reports and traces
         text = visible(text, self._key, whole=True) if isinstance(text, str) else ""
         return _completion(text, ended, usage, tokens)

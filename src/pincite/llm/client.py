@@ -438,9 +438,9 @@ class ServedEncoder(Client):
             raise self._bad(
                 self._printable(body[: 4 * SHOWN].decode("utf-8", "replace")) or "nothing"
             ) from error
-        return self._checked(self._in_order(reply), len(texts))
+        return self._unit_vectors(self._vectors_in_order(reply), len(texts))
 
-    def _in_order(self, reply: Any) -> list[Any]:
+    def _vectors_in_order(self, reply: Any) -> list[Any]:
         """Return the vectors of a reply in order; OpenAI's are sorted by index."""
         rows = reply.get("data") if isinstance(reply, dict) else reply
         if not isinstance(rows, list):
@@ -452,7 +452,7 @@ class ServedEncoder(Client):
             raise self._bad(f"vectors with the indexes {self._printable(str(indexes))}")
         return [rows[indexes.index(n)].get("embedding") for n in range(len(rows))]
 
-    def _checked(self, rows: list[Any], n_texts: int) -> Floats:
+    def _unit_vectors(self, rows: list[Any], n_texts: int) -> Floats:
         if len(rows) != n_texts:
             raise self._bad(f"{len(rows)} vectors for {n_texts} texts")
         for row in rows:
@@ -469,9 +469,9 @@ class ServedEncoder(Client):
         if len(lengths) > 1:
             raise self._bad(f"vectors of {' and of '.join(map(str, sorted(lengths)))} numbers")
 
-    def _bad(self, what: str) -> BadReply:
+    def _bad(self, reply: str) -> BadReply:
         return BadReply(
-            f"{self.url} replied with {what}; expected a vector of finite numbers for each text, "
+            f"{self.url} replied with {reply}; expected a vector of finite numbers for each text, "
             f"all of one length. Is {self._model!r} an embedding model, and the address …/v1 of an "
             "OpenAI-compatible server or …/embed of TEI?",
             200,

@@ -129,7 +129,7 @@ class WithSecondOpinion:
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Return evidence for each pair, in order; raises KeyboardInterrupt if stopped."""
         base = self.verifier.verify(pairs)
-        read = [n for n, each in enumerate(base) if not each.failed]
+        read = [n for n, evidence in enumerate(base) if not evidence.failed]
         # The last of equal keys stays: the likeliest passage of each claim.
         by_score = sorted(read, key=lambda n: (base[n].score, -n))
         likeliest = {pairs[n][0].text: n for n in by_score}.values()
@@ -138,8 +138,8 @@ class WithSecondOpinion:
         opinions = run_concurrently(tasks, self.at_once, self.calls)
         if self.calls.stopped:
             raise KeyboardInterrupt
-        failed = [each for each in opinions if isinstance(each, Failed) and each.is_of_run]
-        self.calls.unanswered.update(each.detail for each in failed)
+        failed = [answer for answer in opinions if isinstance(answer, Failed) and answer.is_of_run]
+        self.calls.unanswered.update(answer.detail for answer in failed)
         for n, opinion in zip(asked, opinions, strict=True):
             if opinion:
                 base[n] = decide.weigh(replace(base[n], opinion=opinion))
@@ -215,7 +215,7 @@ def _words_of(claim: str, reported: str) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 # ── The examination ──────────────────────────────────────────────────────────────────────────────
@@ -273,8 +273,8 @@ class Examination:
 def rows(language: str = "en") -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Return the true and the false claims, English or in other languages, kinds in turn."""
     text = Path(__file__).with_name("examination.jsonl").read_text(encoding="utf-8")
-    found = [Row(**json.loads(line)) for line in text.splitlines()]
-    chosen = [row for row in found if (row.lang == "en") == (language == "en")]
+    claims = [Row(**json.loads(line)) for line in text.splitlines()]
+    chosen = [row for row in claims if (row.lang == "en") == (language == "en")]
     true, false = (
         _in_turn([row for row in chosen if (row.label == "support") is truth])
         for truth in (True, False)

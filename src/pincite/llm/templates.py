@@ -124,7 +124,7 @@ def _parse(name: str, text: str) -> tuple[str, str]:
         )
     unknown = sorted(set(_NAME.findall(text)) - VARIABLES[name])
     if unknown:
-        known = ", ".join(f"{{{each}}}" for each in sorted(VARIABLES[name]))
+        known = ", ".join(f"{{{variable}}}" for variable in sorted(VARIABLES[name]))
         raise ConfigError(
             f"{name}.txt names {{{unknown[0]}}}, which has no value there; expected: {known}."
         )
@@ -221,7 +221,7 @@ def _strings(value: Any) -> list[str] | None:
         value = value.get("claims", lists[0] if len(lists) == 1 else None)
     if not isinstance(value, list):
         return None
-    texts = [_text_of(each) for each in value]
+    texts = [_text_of(claim) for claim in value]
     return None if None in texts else [text for text in texts if text is not None]
 
 

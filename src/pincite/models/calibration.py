@@ -110,17 +110,17 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
     if not path.exists():
         return THREE_WAY if n_labels == 3 else ONE_LOGIT
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["features"] != [*FEATURES, "intercept"]:
-            raise ValueError(f"its features are {found['features']}")
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["features"] != [*FEATURES, "intercept"]:
+            raise ValueError(f"its features are {record['features']}")
         return Calibration(
-            tuple(map(float, found["support"])),
-            tuple(map(float, found["refute"])),
-            str(found["name"]),
-            float(found["contrary_from"]),
-            float(found["denied_from"]),
-            float(found.get("across_from", NEVER)),
-            tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
+            tuple(map(float, record["support"])),
+            tuple(map(float, record["refute"])),
+            str(record["name"]),
+            float(record["contrary_from"]),
+            float(record["denied_from"]),
+            float(record.get("across_from", NEVER)),
+            tuple((float(t), float(caught), float(false)) for t, caught, false in record["flags"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MissingModel(
@@ -167,8 +167,8 @@ def features(
     `log_odds` is (n_pairs, 2), the first two features. `seen` are contradictions found by rules.
     """
     rows = [
-        (float(row[0]), float(row[1]), *_by_rule(claim, passage), float(found is not None))
-        for (claim, passage), row, found in zip(pairs, log_odds, seen, strict=True)
+        (float(row[0]), float(row[1]), *_by_rule(claim, passage), float(witness is not None))
+        for (claim, passage), row, witness in zip(pairs, log_odds, seen, strict=True)
     ]
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
@@ -186,7 +186,7 @@ def _by_rule(stated: Claim, passage: Passage) -> tuple[float, ...]:
         float(
             any(quantities.conflict(other, value) for value in absent for other in quoted_values)
         ),
-        float(any(mine.lower() not in beside for mine, _ in contrasts(claim, quoted))),
+        float(any(word.lower() not in beside for word, _ in contrasts(claim, quoted))),
     )
 
 

@@ -88,8 +88,8 @@ def in_hub_cache(model: str) -> Path | None:
         return None
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(model, "config.json")
-    return Path(found).parent if isinstance(found, str) else None
+    config = try_to_load_from_cache(model, "config.json")
+    return Path(config).parent if isinstance(config, str) else None
 
 
 def of_folder(folder: Path) -> Layout | None:
@@ -198,11 +198,11 @@ class Transformer:
     def logits(self, rows: Sequence[tuple[str, str]]) -> Floats:
         """Return (n_rows, n_labels) for (document, claim); of a "tokens" head see `_of_words`."""
         order = sorted(range(len(rows)), key=lambda i: -len(rows[i][0]) - len(rows[i][1]))
-        found: dict[int, Floats] = {}
+        outputs: dict[int, Floats] = {}
         for start in range(0, len(rows), BATCH):
             some = order[start : start + BATCH]
-            found.update(zip(some, self._batch([rows[i] for i in some]), strict=True))
-        return np.stack([found[i] for i in range(len(rows))])
+            outputs.update(zip(some, self._batch([rows[i] for i in some]), strict=True))
+        return np.stack([outputs[i] for i in range(len(rows))])
 
     def _batch(self, rows: Sequence[tuple[str, str]]) -> Floats:
         import torch
@@ -311,19 +311,19 @@ def _hhem(folder: Path, layout: Layout) -> Any:
 def _tokenizer(folder: Path, layout: Layout) -> Any:
     from transformers import AutoTokenizer
 
-    found = _foundation(folder, layout) if layout.foundation else folder
-    return AutoTokenizer.from_pretrained(found, local_files_only=True, trust_remote_code=False)
+    base = _foundation(folder, layout) if layout.foundation else folder
+    return AutoTokenizer.from_pretrained(base, local_files_only=True, trust_remote_code=False)
 
 
 def _foundation(folder: Path, layout: Layout) -> Path:
     own = folder / FOUNDATION
-    found = own if own.is_dir() else in_hub_cache(layout.foundation)
-    if found is None:
+    base = own if own.is_dir() else in_hub_cache(layout.foundation)
+    if base is None:
         raise MissingModel(
             f"{folder} needs config.json and tokenizer.json of {layout.foundation}, expected in "
             f"{own}. pincite models fetch puts them there."
         )
-    return found
+    return base
 
 
 def _check_complete(folder: Path, missing: set[str]) -> None:

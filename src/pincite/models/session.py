@@ -137,10 +137,10 @@ class Session:
         no lone surrogates, which broken pages leave.
         """
 
-        def bounded(text: str) -> str:
+        def truncate(text: str) -> str:
             return text[: self._max_chars].encode("utf-8", "replace").decode("utf-8")
 
-        return bounded(row) if isinstance(row, str) else (bounded(row[0]), bounded(row[1]))
+        return truncate(row) if isinstance(row, str) else (truncate(row[0]), truncate(row[1]))
 
     def _output(self, row: int, encoding: Any) -> tuple[int, Floats]:
         feed = {name: np.array([getattr(encoding, _FIELDS[name])]) for name in self._inputs}
@@ -260,7 +260,7 @@ def row_type(width: int) -> np.dtype[np.void]:
     return np.dtype([("scales", "<f2", (n_blocks,)), ("halves", "u1", (n_blocks, 16))])
 
 
-def dequantised(rows: npt.NDArray[np.void]) -> Floats:
+def dequantise(rows: npt.NDArray[np.void]) -> Floats:
     halves = rows["halves"]
     steps = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32) - _ZERO
     steps *= rows["scales"][..., None]
@@ -277,7 +277,7 @@ class SharedEncoding:
 
     @property
     def vectors(self) -> Floats:
-        return dequantised(self.table[self.ids])
+        return dequantise(self.table[self.ids])
 
     @property
     def type_ids(self) -> list[int]:

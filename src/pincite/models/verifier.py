@@ -107,9 +107,9 @@ class CrossEncoderVerifier:
         the claim it says. A pair that raises an error is marked (`decide.not_judged`) and does
         not affect the others.
         """
-        return decide.verified(self._verified, pairs)
+        return decide.verified(self._judge, pairs)
 
-    def _verified(self, pairs: Sequence[Pair]) -> list[Evidence]:
+    def _judge(self, pairs: Sequence[Pair]) -> list[Evidence]:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
         by_rule = [contradiction(claim, passage) for claim, passage in pairs]
@@ -122,17 +122,17 @@ class CrossEncoderVerifier:
                 pair,
                 Readout(float(support[i]), sigmoid(float(refuted[i])), float(log_odds[i, 0])),
                 by_rule[i] or places.get(i),
-                _unsupported(pair, logits[i, self._network.width :]),
+                _unsupported_words(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
         ]
-        quoted = self._quoted([claim.text for claim, _ in pairs], evidence)
+        quoted = self._requote([claim.text for claim, _ in pairs], evidence)
         return [
             replace(one, quote=one.quote and one.passage.within_a_piece(one.quote))
             for one in quoted
         ]
 
-    def _quoted(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Evidence]:
+    def _requote(self, claims: Sequence[str], evidence: Sequence[Evidence]) -> list[Evidence]:
         """Replace the quotes of supporting evidence by those that the network prefers.
 
         Of the sentences that share most with the claim, the one with the largest sum of log-odds
@@ -313,7 +313,7 @@ def _quotable_sentences(claim: str, evidence: Evidence) -> dict[Span, float]:
     return values
 
 
-def _unsupported(pair: Pair, odds: Floats) -> tuple[str, ...]:
+def _unsupported_words(pair: Pair, odds: Floats) -> tuple[str, ...]:
     """Return the claim's words that a token-level network finds unsupported, if any."""
     if not len(odds):
         return ()

@@ -111,10 +111,10 @@ class Served(NamedTuple):
     url: str
 
 
-def served(model: str) -> Served | None:
+def server_of(model: str) -> Served | None:
     """Parse `NAME@URL`; None: `model` is a name, a folder or a hub id.
 
-    >>> served("bespoke-minicheck@http://127.0.0.1:11434/v1")
+    >>> server_of("bespoke-minicheck@http://127.0.0.1:11434/v1")
     Served(model='bespoke-minicheck', url='http://127.0.0.1:11434/v1')
     """
     name, _, url = model.partition("@")
@@ -123,15 +123,15 @@ def served(model: str) -> Served | None:
 
 def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[str, str]]:
     """Return the models in use as (role, name)."""
-    found = [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
+    models = [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
     if multilingual_verifier():
-        found.append(("verifier", MULTILINGUAL_VERIFIER))
-    return found
+        models.append(("verifier", MULTILINGUAL_VERIFIER))
+    return models
 
 
-def described(model: str) -> str:
+def describe(model: str) -> str:
     """Return its fingerprint or, for a model on a server, its name; raises as `locate`."""
-    if served(model):
+    if server_of(model):
         return f"{model} (texts are sent there)"
     return fingerprint(locate(model))
 
@@ -224,8 +224,8 @@ def _files(model: str) -> set[str]:
     """List a repository's files with one request; a tree listing would retry for half a minute."""
     from huggingface_hub import HfApi
 
-    found = HfApi().model_info(model, timeout=HUB_SECONDS).siblings
-    return {each.rfilename for each in found or ()}
+    siblings = HfApi().model_info(model, timeout=HUB_SECONDS).siblings
+    return {file.rfilename for file in siblings or ()}
 
 
 def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
@@ -252,8 +252,8 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
 def _read_json(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
     if name not in present:
         return {}
-    found = json.loads(_file(model, name).read_text(encoding="utf-8"))
-    return found if isinstance(found, dict) else {}
+    content = json.loads(_file(model, name).read_text(encoding="utf-8"))
+    return content if isinstance(content, dict) else {}
 
 
 def _downloaded_safetensors(model: str, layout: "Layout", present: Collection[str]) -> Path:

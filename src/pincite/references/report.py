@@ -93,7 +93,7 @@ def _result(reference: Reference, sources: Sequence[Source], services: Sequence[
         return decide(citation, lookups, is_record=reference.is_record)
 
     citation = reference.citation  # a bug costs one reference
-    return Result(reference, errors.attempted(look_up, lambda _: decide(citation, Lookups())))
+    return Result(reference, errors.attempt(look_up, lambda _: decide(citation, Lookups())))
 
 
 def print_report(report: ReferencesReport, console: Console) -> None:

@@ -221,7 +221,7 @@ class Entry:
 
 def entries(references: Sequence[Cited]) -> list[Entry]:
     """Return an entry per reference, in order, each with a unique key."""
-    made = errors.each(
+    made = errors.apply(
         lambda batch: list(map(_entry, batch)), references, lambda one, _: _bare_entry(one)
     )
     keys = _unique_keys([entry.item for entry in made])

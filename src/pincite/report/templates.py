@@ -41,7 +41,7 @@ def environment(
     translations = texts or NullTranslations()
 
     def in_words(note: Note) -> str:
-        text = notes.said(note, translations.gettext)
+        text = notes.phrase(note, translations.gettext)
         if note.code != notes.AS_WRITTEN or language == "en":
             return text
         return Markup('<span lang="en">{}</span>').format(text)

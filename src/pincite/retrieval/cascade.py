@@ -104,7 +104,7 @@ def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
     """Add the covering text to a page's passages, unless the page is in another language."""
     if not passages or not passages[0].page or _is_foreign(claim, passages):
         return list(passages)
-    text = errors.attempted(lambda: covering(claim, passages), lambda why: None)
+    text = errors.attempt(lambda: covering(claim, passages), lambda why: None)
     return list(passages) if text is None or text in passages else [*passages, text]
 
 
@@ -184,7 +184,7 @@ def _plan(
     single = [passage for passage in passages if not passage.pieces]
     if len(single) <= first:
         return [*together, *single], []
-    shared = errors.each(
+    shared = errors.apply(
         lambda batch: [words.overlap(claim, passage.text) for passage in batch],
         single,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure

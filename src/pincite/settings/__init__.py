@@ -85,7 +85,7 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         for name in (self.encoder, *self.encoders):
-            if found := weights.served(name):
+            if found := weights.server_of(name):
                 check_url(found.url, "models.encoder", EMBEDDINGS_KEY_VARIABLE)
 
 
@@ -296,7 +296,7 @@ class ChatSettings:
     @property
     def servers(self) -> dict[str, str]:
         """The steps' own servers, by address, with the variables of their keys."""
-        given = filter(None, map(weights.served, self.models_of_steps.values()))
+        given = filter(None, map(weights.server_of, self.models_of_steps.values()))
         return {found.url: chat.key_variable(found.url, self.url) for found in given}
 
     @property

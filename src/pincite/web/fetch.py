@@ -326,12 +326,12 @@ class FetchCache(CacheFile, AbstractContextManager["FetchCache"]):
         body = facts.pop("body")
         packed = gzip.compress(json.dumps(facts).encode() + b"\n" + body, 6, mtime=0)
         rows = [(page.url, page.fetched, packed)]
-        self._written("INSERT OR REPLACE INTO fetched_pages VALUES (?, ?, ?)", rows)
+        self._write("INSERT OR REPLACE INTO fetched_pages VALUES (?, ?, ?)", rows)
 
     def prune(self, older_than_days: float) -> int:
         """Remove older pages, and free their space; returns their number."""
         before = time.time() - older_than_days * DAY
-        n_removed = self._written("DELETE FROM fetched_pages WHERE fetched < ?", [(before,)])
+        n_removed = self._write("DELETE FROM fetched_pages WHERE fetched < ?", [(before,)])
         with self._lock, contextlib.suppress(sqlite3.OperationalError):  # locked by another run
             self._db.execute("VACUUM")
         return n_removed

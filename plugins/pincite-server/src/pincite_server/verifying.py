@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pincite.corpus.protocol import Address
-from pincite.errors import InputError, attempted
+from pincite.errors import InputError, attempt
 from pincite.judgement.findings import flag_precisions
 from pincite.report import cells
 from pincite.settings import Settings
@@ -71,7 +71,7 @@ def verify(
     with build.verifying_one(article, settings, corpus, sources, fetching=fetching) as run:
         emit("article", {"title": article.title, "claims": len(article.claims)})
         # Before the verdicts, so that a user who stops the job does not wait for it.
-        blocks = attempted(partial(blocks_of, article, body.markup), lambda _: [])
+        blocks = attempt(partial(blocks_of, article, body.markup), lambda _: [])
         copies = dataclasses.replace(run.pipeline.copies, on_read=keep)
         pipeline = dataclasses.replace(run.pipeline, copies=copies)
         run = dataclasses.replace(run, pipeline=pipeline)

@@ -24,7 +24,7 @@ from server.corpora_of_tests import (
 from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, somebody
 
 from pincite.library import private_copies
-from pincite.library.private_copies import OwnCopies, attach, named
+from pincite.library.private_copies import OwnCopies, attach, named_source
 from pincite.settings import Settings
 from pincite_server.identity import Role
 from pincite_server.private_copies import OF_ACCOUNTS, AccountCopies
@@ -204,7 +204,7 @@ def test_operators_own_copies_are_not_used_for_accounts(
     shelf = OwnCopies(tmp_path / "operators")
     path = tmp_path / "tram.txt"
     path.write_text("The tram reached the harbour in 1922. " * 5)
-    attach(shelf, named("https://a.example/tram"), path)
+    attach(shelf, named_source("https://a.example/tram"), path)
     assert shelf.all()
     site = make_site(Settings.of(own_copies=str(shelf.folder)), **SERVER)
     ada = somebody(site, Role.EDITOR, "Ada")

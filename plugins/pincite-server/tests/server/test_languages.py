@@ -17,7 +17,7 @@ CODES = sorted(set(ENGLISH) - {notes.AS_WRITTEN})
 
 
 def german(note: Note) -> str:
-    return notes.said(note, GERMAN)
+    return notes.phrase(note, GERMAN)
 
 
 def places(template: str) -> set[str]:
@@ -33,7 +33,7 @@ def test_each_code_has_german_words_for_the_same_values(code: str) -> None:
     for value in VALUES:
         values = {name: f"{value}{n}" for n, name in enumerate(sorted(places(english)))}
         for say in (str, GERMAN):
-            words = notes.said(Note(code, values), say)
+            words = notes.phrase(Note(code, values), say)
             assert all(each in words for each in values.values()), words
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pincite.notes import Note, said
+from pincite.notes import Note, phrase
 from pincite.report.cells import shortened, why_unchecked
 from pincite.types import Reason, Unchecked
 from pincite.wiki.suggest import escape_parameter, escape_url
@@ -31,7 +31,7 @@ KINDS = {
 
 
 def reasons(record: dict[str, Any], say: Callable[[str], str] = str) -> list[str]:
-    found = [said(Note(code, _values(values)), say) for code, values in record["notes"]]
+    found = [phrase(Note(code, _values(values)), say) for code, values in record["notes"]]
     if record["unread"]:
         reason, detail = record["unread"]
         found.append(why_unchecked(Unchecked(record["source_url"], Reason(reason), detail), say))

@@ -164,7 +164,7 @@ class Watcher:
         if page is None:
             return False
         try:
-            problem = errors.attempted(partial(self._check, page), lambda why: why)
+            problem = errors.attempt(partial(self._check, page), lambda why: why)
         except DatabaseError:
             raise
         except PinciteError as error:  # it costs its page, never the run
@@ -281,7 +281,7 @@ class Watcher:
         return found
 
     def _source(self, citation: Citation, written: str | None) -> CitedSource:
-        return errors.attempted(
+        return errors.attempt(
             lambda: self.run.pipeline.copies.read(citation, written),
             lambda why: CitedSource(not_read(citation.url or "", why)),
         )

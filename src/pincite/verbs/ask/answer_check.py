@@ -87,7 +87,7 @@ class AnswerChecker:
             passage = Passage(pair[1].doc_id, pair[1].url, "", "", Span(0, 0))
             return [decide.not_judged(passage, why)]
 
-        read = errors.each(lambda of: [self._passages(*pair) for pair in of], pairs, unread)
+        read = errors.apply(lambda of: [self._passages(*pair) for pair in of], pairs, unread)
         flat = [
             (Claim.alone(text), passage)
             for (text, _), of_pair in zip(pairs, read, strict=True)
@@ -117,7 +117,7 @@ class AnswerChecker:
         self, text: str, reference: Reference, evidence: Sequence[Evidence]
     ) -> ReferenceVerdict:
         judged = [each for each in evidence if not each.failed]
-        verdict = errors.attempted(
+        verdict = errors.attempt(
             lambda: support_of(text, judged, self.supported_from),
             lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=decide.notes_of(why)),
         )

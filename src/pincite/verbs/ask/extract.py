@@ -148,7 +148,7 @@ class Extractor:
             return []
 
         of_source = [
-            errors.attempted(partial(sentences_of, source, reference, most), skipped)
+            errors.attempt(partial(sentences_of, source, reference, most), skipped)
             for source, reference in enumerate(references)
         ]
         texts = [each.text for source in near for each in of_source[source]]
@@ -220,7 +220,7 @@ class Extractor:
             failures.append(why)
             return UNREAD
 
-        odds = errors.each(lambda of: list(map(float, self.reader.relevance(of))), pairs, unread)
+        odds = errors.apply(lambda of: list(map(float, self.reader.relevance(of))), pairs, unread)
         best = dict[int, float]()  # best score of each document that was not read as a whole
         for each, score in zip(near, odds, strict=True):
             best[each.source] = max(score, best.get(each.source, score))

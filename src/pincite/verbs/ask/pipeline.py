@@ -60,7 +60,7 @@ class AskPipeline:
             on_sentence: called once per sentence, as soon as it is verified.
             on_draft: also called, with the sentences still waiting to be verified.
         """
-        return errors.attempted(
+        return errors.attempt(
             lambda: self._ask(question, on_sentence, on_draft),
             lambda why: replace(self._empty(question), failure=fault(why)),
         )
@@ -92,7 +92,7 @@ class AskPipeline:
     ) -> Answer:
         """Return the answer without sentences, and why there are none if none are found."""
         best = max((each.relevance for each in references), default=None)
-        absent = errors.attempted(lambda: extract.absent_terms(question, references), lambda _: [])
+        absent = errors.attempt(lambda: extract.absent_terms(question, references), lambda _: [])
         left_out = tuple(
             replace(each, number=0, document=replace(each.document, text=""), passages=())
             for each in retracted
@@ -229,7 +229,7 @@ class AskPipeline:
         if self.repairer is not None:
             repaired = partial(self.repairer.repair, answer, self.checker)
             failed = answer
-            answer = errors.attempted(repaired, lambda why: replace(failed, failure=fault(why)))
+            answer = errors.attempt(repaired, lambda why: replace(failed, failure=fault(why)))
         checked = (*answer.sentences, *answer.dropped, *(each.before for each in answer.changes))
         cited = sorted({v.number for each in checked for v in each.verdicts if v.number})
         return replace(answer, references=tuple(listed(answer.question, answer.references, cited)))
@@ -323,7 +323,7 @@ class LiteratureFinder:
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
-            document.url: near or errors.attempted(partial(by_words, document), lambda _: [])
+            document.url: near or errors.attempt(partial(by_words, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
         result = list[Reference]()
@@ -346,7 +346,7 @@ def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
             return all(f" {phrase} " in plain for phrase in phrases)
         return wording.missing_words(question, text) == 0.0
 
-    exact = errors.each(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
+    exact = errors.apply(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
     ordered = sorted(zip(exact, hits, strict=True), key=lambda pair: not pair[0])
     return filter_hits([hit for _, hit in ordered], lambda _: True)
 

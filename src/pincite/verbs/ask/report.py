@@ -12,7 +12,7 @@ from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.notes import Note, texts
 from pincite.protocols import Usage
 from pincite.text.citation_marks import Sentence
-from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, named, written
+from pincite.types import INLINE, UNWRITTEN, Doc, Document, Failed, Passage, json_key, written
 
 T = TypeVar("T")
 EXTRACT = "extract"  # `Answer.by` of an answer not written by a model
@@ -85,11 +85,11 @@ class Answer:
 
     question: str
     text: Annotated[str, Doc("as written, with its marks; sentence spans refer to it")] = field(
-        metadata=named("answer")
+        metadata=json_key("answer")
     )
     sentences: tuple[Checked, ...]
     references: tuple[Reference, ...]  # by number
-    by: Annotated[str, Doc("extract, or the model")] = field(metadata=named("written_by"))
+    by: Annotated[str, Doc("extract, or the model")] = field(metadata=json_key("written_by"))
     searched: Searched
     abstained_coded: tuple[Note, ...] = ()  # why there is no answer, or none is confirmed
     unanswered: Annotated[tuple[str, ...], Doc("parts that no sentence was found to answer")] = ()
@@ -201,8 +201,8 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
         bare = Answer(answer.question, "", (), (), answer.by, answer.searched, failure=fault(why))
         return render(bare)
 
-    return errors.attempted(
-        lambda: render(answer), lambda why: errors.attempted(lambda: without_culprits(why), nothing)
+    return errors.attempt(
+        lambda: render(answer), lambda why: errors.attempt(lambda: without_culprits(why), nothing)
     )
 
 

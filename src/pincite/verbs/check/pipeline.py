@@ -99,9 +99,7 @@ class CheckPipeline:
         if self.interpreter is not None:
             interpret = partial(self.interpreter.interpret, statement)
         as_stated = Reading("r1", " ".join(statement.split()), StatementType.DESCRIPTIVE)
-        return errors.attempted(
-            interpret, lambda why: Interpretation((as_stated,), "rules", (why,))
-        )
+        return errors.attempt(interpret, lambda why: Interpretation((as_stated,), "rules", (why,)))
 
     def check(
         self,
@@ -112,7 +110,7 @@ class CheckPipeline:
         """Judge every reading. Readings of ignored types are listed but not judged."""
         given = interpretation or self.interpretation(statement, occasion)
         unjudged = tuple(map(failed, given.readings))
-        checked = errors.attempted(
+        checked = errors.attempt(
             lambda: self._check_readings(statement, given),
             lambda why: Check(statement, unjudged, given.by, (*given.failures, why)),
         )
@@ -130,7 +128,7 @@ class CheckPipeline:
             for reading in interpretation.readings
             if reading.kind not in ignored and not reading.is_about_unknown_speaker
         ]
-        of_judged = errors.each(self._retrieve, judged, lambda _, why: why)
+        of_judged = errors.apply(self._retrieve, judged, lambda _, why: why)
         retrieved = dict(zip(judged, of_judged, strict=True))
         pairs = [
             (reading, candidate)
@@ -191,7 +189,7 @@ class CheckPipeline:
             for (reading, candidate), failure in zip(pairs, failures, strict=True)
             if failure is None
         ]
-        answers = iter(errors.each(self.judge.judge, usable, lambda _, why: why))
+        answers = iter(errors.apply(self.judge.judge, usable, lambda _, why: why))
         return [failure or next(answers) for failure in failures]
 
     def _why_unusable(self, candidate: Candidate) -> Failed | None:
@@ -246,7 +244,7 @@ def _text_ids(passages: Sequence[Passage]) -> list[int]:
     """Number the passages; those of one document, or copies of one text, share a number."""
     first: dict[str, int] = {}
     ids = [first.setdefault(passage.doc_id, n) for n, passage in enumerate(passages)]
-    return errors.attempted(lambda: _with_copies(passages, ids), lambda _: ids)
+    return errors.attempt(lambda: _with_copies(passages, ids), lambda _: ids)
 
 
 def _with_copies(passages: Sequence[Passage], ids: list[int]) -> list[int]:

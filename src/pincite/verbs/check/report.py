@@ -24,7 +24,7 @@ from pincite.types import (
     Span,
     StatementType,
     Unchecked,
-    named,
+    json_key,
     written,
 )
 from pincite.verbs.check import wording
@@ -68,7 +68,7 @@ class ReadingResult:
 
     reading: Reading = field(metadata=INLINE)
     items: Annotated[tuple[Weighed, ...], Doc("passages, best first")] = field(
-        metadata=named("evidence")
+        metadata=json_key("evidence")
     )
     weight: Weight = field(metadata=INLINE)
     unread: Annotated[tuple[Unchecked, ...], Doc("pages of the web that could not be read")] = ()
@@ -109,7 +109,7 @@ class Check:
     """A statement with all its readings. Each is judged on its own; there is no overall verdict."""
 
     statement: str
-    results: tuple[ReadingResult, ...] = field(metadata=named("readings"))
+    results: tuple[ReadingResult, ...] = field(metadata=json_key("readings"))
     interpreted_by: Annotated[str, Doc("rules, user, or the model")]
     failures: Annotated[tuple[Failed, ...], Doc("of the interpretation")] = ()
     occasion: Occasion = field(default=UNKNOWN, metadata=INLINE)
@@ -177,8 +177,8 @@ def render_parts(render: Callable[[Check], T], check: Check) -> T:
     def nothing(why: Failed) -> T:
         return render(Check(check.statement, (), check.interpreted_by, (why,)))
 
-    return errors.attempted(
-        lambda: render(check), lambda why: errors.attempted(lambda: without_culprits(why), nothing)
+    return errors.attempt(
+        lambda: render(check), lambda why: errors.attempt(lambda: without_culprits(why), nothing)
     )
 
 

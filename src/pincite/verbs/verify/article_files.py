@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pincite.documents import body, read
 from pincite.documents.body import Format
 from pincite.documents.collection import Entry, Loader, Problem, Sources, loose_key
-from pincite.errors import attempted
+from pincite.errors import attempt
 from pincite.library.private_copies import citation_keys
 from pincite.report import cells
 from pincite.text.hosts import host_of
@@ -171,7 +171,7 @@ def match_files(
         progress(n, n_files)
         name = sources.name_of(path)
         match: Callable[[], Match | Unused] = partial(_match, path, name, index)
-        outcome = attempted(match, partial(_unreadable, name))
+        outcome = attempt(match, partial(_unreadable, name))
         if isinstance(outcome, Unused):
             unused.append(outcome)
             continue

@@ -71,7 +71,7 @@ class ReportFolder:
 
         if outcome.findings or not outcome.stopped:
             with durable.without_interrupt():
-                errors.attempted(partial(self._write, name, outcome), add_bug)
+                errors.attempt(partial(self._write, name, outcome), add_bug)
         if outcome.stopped:
             raise KeyboardInterrupt
 
@@ -167,7 +167,7 @@ def check_list(
             # The first article represents the others in the estimate.
             estimate = wikis.report if is_first else lambda line: None
             make = partial(_report_on_one, run, article, estimate, progress)
-            folder.store(str(place), article.name, errors.attempted(make, could_not_be_checked))
+            folder.store(str(place), article.name, errors.attempt(make, could_not_be_checked))
             is_first = False
         progress("articles", number, len(places))
 
@@ -226,7 +226,7 @@ def report_on(run: Run, page: PageText) -> Report | str:
     def make() -> Report | str:
         return run.verify(parse_page(page, run.settings.language))
 
-    return errors.attempted(make, could_not_be_checked)
+    return errors.attempt(make, could_not_be_checked)
 
 
 @dataclass(frozen=True, slots=True)

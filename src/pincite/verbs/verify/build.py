@@ -80,7 +80,7 @@ class WorkLookup:
                 key = result.citation.reference
                 if key not in known:
                     find = partial(self._find, article, result.citation)
-                    known[key] = errors.attempted(find, lambda why: None)
+                    known[key] = errors.attempt(find, lambda why: None)
                     progress(len(known), len(cited))
                 results.append(replace(result, work=known[key]))
             yield replace(finding, citations=tuple(results))

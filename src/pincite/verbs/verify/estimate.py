@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pincite.llm.calls import tokens_of
-from pincite.models.weights import served
+from pincite.models.weights import server_of
 from pincite.report.cells import n_of
 from pincite.retrieval import cascade
 from pincite.settings import Settings
@@ -166,7 +166,7 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
 
 def waits_for_servers(settings: Settings) -> bool:
     """Whether a run waits for hosts or servers; if not, it is too quick to need an estimate."""
-    return bool(settings.web.online or served(settings.models.verifier) or settings.judge.url)
+    return bool(settings.web.online or server_of(settings.models.verifier) or settings.judge.url)
 
 
 def describe(estimate: Estimate, settings: Settings) -> list[str]:
@@ -188,7 +188,7 @@ def describe(estimate: Estimate, settings: Settings) -> list[str]:
         times += "; less if pairs were judged before"
     if estimate.to_fetch and (settings.web.wayback or settings.web.search_url):
         times += "; more if archives or the search engine are used"
-    costs = [VERIFIER] if served(settings.models.verifier) else []
+    costs = [VERIFIER] if server_of(settings.models.verifier) else []
     if estimate.most_calls:
         costs.append(_describe_opinions(estimate, settings))
     return [counts, f"{times}. {' '.join(costs) or FREE}"]

@@ -161,7 +161,7 @@ class VerifyPipeline:
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check a claim's sources, then search better ones. `written`: date of the article."""
-        return errors.attempted(
+        return errors.attempt(
             lambda: self._finding(claim, written), lambda why: without_verdict(claim, why)
         )
 
@@ -177,7 +177,7 @@ class VerifyPipeline:
         is_failing = finding.label is not Label.SUPPORTED
         if self.better and (is_failing or claim.wants_source or self.suggest == "all"):
             search = partial(self.better.add_to, finding, written)
-            finding = errors.attempted(search, lambda why: replace(finding, failed=why))
+            finding = errors.attempt(search, lambda why: replace(finding, failed=why))
         return only_quotes(finding)
 
     def with_sources(self, uncited: Uncited, written: str | None = None) -> Uncited:
@@ -195,7 +195,7 @@ class VerifyPipeline:
 
     def _obtain(self, citation: Citation, written: str | None) -> ReadSource:
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
-        return errors.attempted(
+        return errors.attempt(
             lambda: self._cut(citation, self.copies.read(citation, written)), nothing.as_failed
         )
 
@@ -272,7 +272,7 @@ class VerifyPipeline:
             parts = self._judge_clauses(claim, read)
             return [self._check(claim, *pair) for pair in zip(read, parts, strict=True)]
 
-        return errors.each(
+        return errors.apply(
             check, sources, lambda source, why: self._check(claim, source.as_failed(why))
         )
 
@@ -378,7 +378,7 @@ class VerifyPipeline:
         words only, and the first one has the year.
         """
         own = [one.read.evidence for one in checked if one.read.evidence]
-        judged = errors.each(
+        judged = errors.apply(
             lambda some: self._judge_sources(claim, some),
             [self._obtain(citation, written) for citation in claim.earlier],
             lambda source, why: source.as_failed(why),
@@ -421,7 +421,7 @@ class VerifyPipeline:
 
     def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
         """Read the archived copy of a live page; None if it cannot be judged."""
-        cited = errors.attempted(lambda: self.copies.archived(citation, written), lambda why: None)
+        cited = errors.attempt(lambda: self.copies.archived(citation, written), lambda why: None)
         read = self._cut(citation, cited) if cited else None
         return read if read and isinstance(read.source, Document) else None
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 from pincite.judgement.findings import rendered, rendered_uncited
-from pincite.notes import IN_ENGLISH, Language, Note, said
+from pincite.notes import IN_ENGLISH, Language, Note, phrase
 from pincite.references.faults import traces
 from pincite.report import cells, templates
 from pincite.report.cells import REASONS, WORKS, why_excluded
@@ -212,7 +212,7 @@ def draft_of(report: Report, source: str, say: Callable[[str], str] = str) -> Dr
             claims[finding.claim.claim_id] = f"{label}: {finding.claim.text}"
     faulty = {r.citation.definition: r.citation for r in results if r.citation.faults}
     faults = (
-        f"{wording.name_of(citation)}: {'; '.join(said(f.note, say) for f in citation.faults)}"
+        f"{wording.name_of(citation)}: {'; '.join(phrase(f.note, say) for f in citation.faults)}"
         for citation in faulty.values()
     )
     uncited = (sentence.claim.text for sentence in report.uncited or ())

@@ -70,7 +70,7 @@ class SecondOpinion:
                 return Failed("source", "the sources must not be sent, or no longer exist")
             return judge.opinion(finding.claim, sources)
 
-        return errors.attempted(ask, lambda why: why)
+        return errors.attempt(ask, lambda why: why)
 
     def _sources(self, finding: Finding, written: str | None) -> list[Document]:
         """Return the documents read for the citations, except private copies: never sent."""

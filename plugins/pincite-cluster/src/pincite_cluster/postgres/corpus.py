@@ -30,7 +30,7 @@ from pincite.corpus.protocol import (
     Merge,
     best,
     idf,
-    merged,
+    merge_runs,
     text_of,
 )
 from pincite.corpus.store import content_hash, raw, share_of_digest
@@ -182,7 +182,7 @@ class PostgresCorpus(Corpus):
     def _changed(self, documents: Sequence[Document]) -> list[Document]:
         """The documents that are new or differ from those stored; of one address only the last."""
         latest = list({document.url: document for document in documents}.values())
-        compared = zip(latest, self.compared(latest), strict=True)
+        compared = zip(latest, self.compare(latest), strict=True)
         return [document for document, how in compared if how != "same"]
 
     def _prepared(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
@@ -285,7 +285,7 @@ class PostgresCorpus(Corpus):
             yield from (_head(*row) for _, *row in rows)
             last = rows[-1][0]
 
-    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+    def compare(self, documents: Sequence[Document]) -> list[Comparison]:
         heads = self.heads(key_of(document.url) for document in documents)
         found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
         return [
@@ -300,7 +300,7 @@ class PostgresCorpus(Corpus):
     def urls(self) -> Iterator[str]:
         return (head.facts.url for head in self.every())
 
-    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+    def count_words(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         forms = [next(iter(lexical.words_of(word)), "") for word in words]
         n_all, having = self.having(set(forms) - {""})
         return n_all, [(form, having.get(form, 0)) for form in forms]
@@ -362,7 +362,7 @@ class PostgresCorpus(Corpus):
         def found() -> list[list[Hit]]:
             seen: dict[str, Head] = {}
             ranked = [self._ranked(*one, n, seen) for one in searches]
-            return merged(self.read, ranked, merge)
+            return merge_runs(self.read, ranked, merge)
 
         return self._there.reading(found)
 

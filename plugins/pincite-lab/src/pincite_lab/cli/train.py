@@ -184,7 +184,7 @@ def _settings_file(config: Path | None) -> tuple[Path, bool]:
 
 
 def _card(verifier: str) -> Mapping[str, Any]:
-    return {} if weights.served(verifier) else weights.read_card(weights.locate(verifier))
+    return {} if weights.server_of(verifier) else weights.read_card(weights.locate(verifier))
 
 
 def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from fastapi import Query, Request
 from pydantic import BaseModel
 
-from pincite.notes import Language, said
+from pincite.notes import Language, phrase
 from pincite.report import cells
 from pincite.report.cells import REASONS
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
@@ -161,7 +161,7 @@ def _cited(result: CitationResult, finding: Finding, words: Language) -> CitedBo
         near="" if quoted else text,
         language=(evidence.passage.language or "") if evidence else "",
         judged_by=evidence.verifier.partition("@")[0] if evidence else "",
-        reasons=[said(note, words.say) for note in (*result.reference_notes, *of_source)],
+        reasons=[phrase(note, words.say) for note in (*result.reference_notes, *of_source)],
         unchecked=words.say(REASONS[why.reason]) if why else None,
         step=words.say(STEPS[why.reason]) if why else "",
     )

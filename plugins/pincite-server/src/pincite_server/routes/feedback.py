@@ -61,7 +61,7 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> None:
         item = found.chosen(body.item, passage=body.label in LABELS) if body.item else None
     except InputError as error:
         raise Problem(422, "unknown_item", str(error)) from error
-    opinion = opinions.opinion(result, found, label, item, words)
+    opinion = opinions.opinion_on(result, found, label, item, words)
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
     site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
