@@ -148,14 +148,14 @@ class Accounts:
     def get(self, account_id: str) -> Account | None:
         return self._one(accounts.c.account_id == account_id)
 
-    def named(self, name: str) -> Account | None:
+    def by_name(self, name: str) -> Account | None:
         return self._one(accounts.c.name_key == name_key(name))
 
     def _one(self, *which: sa.ColumnElement[bool]) -> Account | None:
         with self._db.reading() as db:
             return _first(db, *which)
 
-    def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
+    def list_accounts(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
         """List at most `limit` accounts by name, after the one with the `name_key` `after`."""
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
@@ -412,7 +412,7 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # no account has this id
-        of_plugins = (owner for plugin in plugins.loaded() for owner in plugin.owners)
+        of_plugins = (owner for plugin in plugins.load_all() for owner in plugin.owners)
         for owner in (*OWNERS, *of_plugins):
             db.execute(sa.delete(owner.table).where(owner == account_id))
     return True

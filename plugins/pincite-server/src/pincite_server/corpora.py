@@ -109,7 +109,7 @@ class CorpusRegister:
         row = self._db.first(_ENTRIES.where(_SHOWN, corpora.c.corpus_id == corpus_id))
         return self._entry(row) if row else None
 
-    def listed(self) -> list[CorpusEntry]:
+    def entries(self) -> list[CorpusEntry]:
         """All entries by name and id; the caller checks permissions."""
         found = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
@@ -123,7 +123,7 @@ class CorpusRegister:
         """Hide the corpus from all users and free its name."""
         self.change(corpus_id, deleted=now(), name=f"deleted {corpus_id}")
 
-    def deleted(self) -> list[CorpusEntry]:
+    def deleted_entries(self) -> list[CorpusEntry]:
         """The deleted entries whose folders still have to be removed."""
         return [self._entry(row) for row in self._db.rows(_ENTRIES.where(~_SHOWN))]
 
@@ -162,8 +162,8 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
     Raises ConfigError: no engine opens an address, or a name is used twice.
     """
 
-    def linked() -> dict[str, CorpusEntry]:
-        return {entry.name: entry for entry in register.listed() if register.is_linked(entry)}
+    def linked_entries() -> dict[str, CorpusEntry]:
+        return {entry.name: entry for entry in register.entries() if register.is_linked(entry)}
 
     wanted = dict[str, Address]()
     try:
@@ -175,7 +175,7 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
             wanted[name] = address
     except ConfigError as error:
         raise ConfigError(f"{SETTING}: {error}") from error
-    known = linked()
+    known = linked_entries()
     for name in known.keys() - wanted.keys():
         register.remove(known[name].corpus_id)
     for name, address in wanted.items():
@@ -185,9 +185,9 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
         try:
             register.add(owner, name, address=address, shared=Shared.EVERYBODY)
         except Problem as error:
-            if name not in linked():  # otherwise another starting process has added it
+            if name not in linked_entries():  # otherwise another starting process has added it
                 raise ConfigError(f"{SETTING}: {error}") from error
-    return list(linked().values())
+    return list(linked_entries().values())
 
 
 def fault(entry: CorpusEntry) -> str:
@@ -310,7 +310,7 @@ class CorpusPool:
         return Opened(engines.open(address, None), why)
 
 
-def removed(folder: Path) -> bool:
+def remove_folder(folder: Path) -> bool:
     """Remove the folder of a corpus; False if a process is writing to it."""
     if not folder.is_dir():
         return True

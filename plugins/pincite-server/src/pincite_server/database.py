@@ -130,7 +130,7 @@ class Database:
         with self.writing() as connection:
             self.one_at_a_time(connection, Lock.TABLES)  # several processes may start at once
             self._create(connection, "pincite", metadata, VERSION)
-            for plugin in plugins.loaded():
+            for plugin in plugins.load_all():
                 if plugin.tables is not None:
                     self._create(connection, plugin.name, plugin.tables, plugin.version)
 

@@ -152,7 +152,7 @@ def local(path: str) -> str:
 
 # ── Settings of a run ────────────────────────────────────────────────────────────────────────────
 
-N_ = str  # marks texts for translation; templates and `rejected` look them up
+N_ = str  # marks texts for translation; templates and `rejected_values` look them up
 OF_A_MODEL = ("temperature", "chat_model")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "check": ("top_k", "confirmation_threshold", "dense_share", *OF_A_MODEL),
@@ -216,7 +216,7 @@ _FIELDS = {
 }
 
 
-def rejected(
+def rejected_values(
     request: Request, problem: Problem, form: FormData | Mapping[str, str]
 ) -> dict[str, Any]:
     """Template values for a rejected form. Raises the problem if the form did not cause it."""
@@ -234,10 +234,10 @@ def rejected(
             is_list = field in LISTED and error["where"] == field
             message = say(_TOO_MANY) % {"most": MOST_AT_ONCE} if is_list else say(_TOO_LONG)
         faults.setdefault(field if field in _MESSAGES else "", message)
-    return {"status": 422, "faults": faults, "given": typed(form)}
+    return {"status": 422, "faults": faults, "given": typed_texts(form)}
 
 
-def typed(form: FormData | Mapping[str, str]) -> dict[str, str]:
+def typed_texts(form: FormData | Mapping[str, str]) -> dict[str, str]:
     """The texts of a form, to be shown in it again."""
     texts = {name: value for name, value in form.items() if isinstance(value, str)}
     if isinstance(form, FormData):

@@ -59,11 +59,11 @@ ALLOWED: dict[Role, frozenset[Permission]] = {
 }
 
 
-def allowed(role: Role) -> frozenset[str]:
+def permissions_of(role: Role) -> frozenset[str]:
     """The permissions of a role, including those added by plugins; an admin has all."""
     added = {
         permission
-        for plugin in plugins.loaded()
+        for plugin in plugins.load_all()
         for permission, roles in plugin.permissions.items()
         if role is Role.ADMIN or role in roles
     }
@@ -102,7 +102,7 @@ class Identity:
         return Permission.ADMIN in self.may
 
     @property
-    def listed(self) -> str:
+    def listed_owner(self) -> str:
         """Whose jobs are listed: no one's if others use the account, who get theirs by address."""
         return "" if self.shared else self.account_id
 
@@ -178,7 +178,7 @@ class Sessions:
         if at - row.seen > SEEN_SECONDS:
             self._db.write(sessions.update().where(held).values(seen=at))
         role, shared = Role(row.role), row.name_key == self._shared
-        may = allowed(role) & SHARED if shared else allowed(role)
+        may = permissions_of(role) & SHARED if shared else permissions_of(role)
         begun = {"csrf": csrf_of(token), "logged_in": row.created, "shared": shared}
         return Identity(row.account_id, row.name, role, may, **begun)
 
@@ -219,7 +219,7 @@ class ApiKeys:
             return None
         if at - (row.used or 0.0) > SEEN_SECONDS:
             self._db.write(api_keys.update().where(held).values(used=at))
-        may = allowed(Role(row.role)) & set(row.scopes)
+        may = permissions_of(Role(row.role)) & set(row.scopes)
         return Identity(row.account_id, row.account, Role(row.role), may, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
@@ -286,7 +286,7 @@ def account_owner(request: Request) -> Identity:
 def needs(may: str) -> Callable[[Request], Identity]:
     """Dependency: a user with this permission. Raises Problem: 401; 403, also without consent."""
 
-    def permitted(request: Request) -> Identity:
+    def permitted_user(request: Request) -> Identity:
         identity = any_user(request)
         if identity.consent is Consent.MISSING:
             raise Problem(403, "consent_required", "Accept the terms at /consent first.")
@@ -297,8 +297,8 @@ def needs(may: str) -> Callable[[Request], Identity]:
             raise Problem(403, "not_allowed", detail)
         return identity
 
-    permitted.declares = str(may)  # type: ignore[attr-defined]
-    return permitted
+    permitted_user.declares = str(may)  # type: ignore[attr-defined]
+    return permitted_user
 
 
 def declares(dependency: object) -> str | None:

@@ -24,7 +24,7 @@ from pincite.errors import InputError, PinciteError
 from pincite.models.session import cores
 from pincite.settings import Settings
 from pincite_server import ingesting, work
-from pincite_server.corpora import CorpusRegister, hide_places, removed
+from pincite_server.corpora import CorpusRegister, hide_places, remove_folder
 from pincite_server.database import Database, DatabaseError
 from pincite_server.jobs import Done, Job, JobStore, Status
 from pincite_server.logs import configure_logs
@@ -150,7 +150,7 @@ class Runner:
         if ended is None or ended.ended:
             self._uploads.remove(job.request["upload"])
         if self._corpora.get(job.request["corpus"]) is None:
-            removed(self._corpora.folder_of(job.request["corpus"]))
+            remove_folder(self._corpora.folder_of(job.request["corpus"]))
 
     def _addresses(self, job: Job) -> dict[str, Address] | None:
         """The request's corpora by name; None if it has none or one no longer exists."""

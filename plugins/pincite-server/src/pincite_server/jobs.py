@@ -128,7 +128,7 @@ class JobStore:
         row = self._db.first(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id))
         return _job(row) if row else None
 
-    def listed(
+    def list_jobs(
         self,
         owner: str | None,
         limit: int,
@@ -226,7 +226,7 @@ class JobStore:
         return {status: found.get(status, 0) for status in Status}
 
     def count_abandoned(self) -> int:
-        return int(self._db.scalar(sa.select(sa.func.count()).where(_abandoned())))
+        return int(self._db.scalar(sa.select(sa.func.count()).where(_is_abandoned())))
 
     def count_ignored(self) -> int:
         """Jobs that have waited longer than a lease, if no worker runs or has ended any since."""
@@ -305,7 +305,7 @@ class JobStore:
     def requeue_abandoned(self) -> list[str]:
         """Requeue jobs whose lease expired, or fail them after `MAX_ATTEMPTS`; return their ids."""
         with self._db.writing() as db:
-            lost = sa.select(*_COLUMNS).where(_abandoned()).with_for_update(skip_locked=True)
+            lost = sa.select(*_COLUMNS).where(_is_abandoned()).with_for_update(skip_locked=True)
             found = [_job(row) for row in db.execute(lost).all()]
             for job in found:
                 self._put_back(db, job)
@@ -376,7 +376,7 @@ class JobStore:
         return _job(db.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).one())
 
 
-def _abandoned() -> sa.ColumnElement[bool]:
+def _is_abandoned() -> sa.ColumnElement[bool]:
     """Whether the lease of a running job has expired."""
     return (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
 

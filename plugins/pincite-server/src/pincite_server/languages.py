@@ -84,7 +84,7 @@ def markdown(text: str) -> Markup:
     return Markup(parser.renderer.render(tokens, parser.options, {}))  # noqa: S704 - escaped there
 
 
-def chosen(texts: Mapping[str, str], language: str, name: str = "") -> str:
+def text_of(texts: Mapping[str, str], language: str, name: str = "") -> str:
     """The text of a name in this language, or else in English; empty without one."""
     own, english = (f"{each}.{name}".rstrip(".") for each in (language, "en"))
     return texts.get(own) or texts.get(english, "")

@@ -74,7 +74,7 @@ def workers(store: JobStore) -> Part:
 
 
 def _corpora(register: CorpusRegister) -> Part:
-    every = register.listed()
+    every = register.entries()
     if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
         return Part("corpora", False, "; ".join(faults))
     return Part("corpora", True, f"{len(every)}; `pincite corpus verify FOLDER` examines one")

@@ -104,11 +104,11 @@ def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
 def install(app: FastAPI) -> None:
     """Register handlers that turn every error into a problem."""
 
-    async def answered(request: Request, error: Exception) -> Response:
+    async def answer(request: Request, error: Exception) -> Response:
         return response(request, _problem(error))
 
     for kind in (RequestValidationError, HTTPException, PinciteError):
-        app.add_exception_handler(kind, answered)
+        app.add_exception_handler(kind, answer)
 
 
 def _problem(error: Exception) -> Problem:

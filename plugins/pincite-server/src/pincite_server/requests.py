@@ -141,7 +141,7 @@ _MODEL: Any = request_model(
 class Tuning(_MODEL):  # type: ignore[misc]  # mypy cannot see the fields
     """Settings of a run that a request may change; for the others, the server's are used."""
 
-    def given(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, Any]:
         found: dict[str, Any] = self.model_dump(exclude_none=True)
         return found
 

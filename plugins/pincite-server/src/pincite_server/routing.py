@@ -38,10 +38,10 @@ from pincite_server.identity import (
     Permission,
     Role,
     Sessions,
-    allowed,
     csrf_of,
     declares,
     is_public,
+    permissions_of,
     wiki_of,
 )
 from pincite_server.middleware import SAFE
@@ -107,7 +107,7 @@ class GuardedRoute(APIRoute):
         public = all(map(is_public, checks))
         takes_json = self.body_field is not None
 
-        async def guarded(request: Request) -> Response:
+        async def check_and_handle(request: Request) -> Response:
             if request.method in SAFE:
                 return await handle(request)
             for check in checks:
@@ -134,7 +134,7 @@ class GuardedRoute(APIRoute):
                 except ClientDisconnect as error:
                     raise Problem(400, "incomplete", "The body ended too early.") from error
 
-        return guarded
+        return check_and_handle
 
 
 def media_type(request: Request) -> str:
@@ -194,7 +194,7 @@ def local_identifier(token: str) -> Identify:
 
     def identify(request: Request) -> Identity | None:
         if not wiki_of(request):
-            return replace(LOCAL_USER, may=allowed(Role.ADMIN))
+            return replace(LOCAL_USER, may=permissions_of(Role.ADMIN))
         sent = bearer(request) or ""
         return WIKI_USER if hmac.compare_digest(sent.encode(), token.encode()) else None
 
@@ -225,7 +225,7 @@ def set_cookie(
     response.set_cookie(name, value, int(seconds), secure=secure, httponly=True)
 
 
-async def csrf_checked(request: Request) -> None:
+async def check_csrf(request: Request) -> None:
     """Dependency of all routes: a change in a session needs its CSRF token. Raises Problem: 403."""
     if request.method in SAFE or "authorization" in request.headers:
         return

@@ -123,7 +123,7 @@ def _report_findings(article: Article, emit: Emit) -> Callable[[Finding], None]:
     """Report each finding as it is made, with the places of its citations' marks."""
     n_judged = count(1)
 
-    def judged(finding: Finding) -> None:
+    def report_finding(finding: Finding) -> None:
         claim = finding.claim
         found = {"claim_id": claim.claim_id, "label": str(finding.label)}
         text = cells.shortened(claim.text, SHOWN_CHARS)
@@ -131,7 +131,7 @@ def _report_findings(article: Article, emit: Emit) -> Callable[[Finding], None]:
         counts = {"done": next(n_judged), "total": len(article.claims)}
         emit("judged", {**found, "text": text, "at": at, **counts})
 
-    return judged
+    return report_finding
 
 
 def _precision(article: Article, pipeline: VerifyPipeline) -> dict[str, Sequence[Any]]:

@@ -42,7 +42,7 @@ class Wikis:
         """Accept these `origins`, in the form that browsers send: "https://en.wikipedia.org"."""
         self._app, self._origins = app, frozenset(origins)
         self._cors = CORSMiddleware(
-            self._marked,
+            self._forward,
             allow_origins=[*origins],
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "accept-language"],
@@ -62,7 +62,7 @@ class Wikis:
         else:
             await self._cors(scope, receive, send)
 
-    async def _marked(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not _is_allowed(scope["path"], scope["method"]):
             refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
             await response(Request(scope), refused)(scope, receive, send)

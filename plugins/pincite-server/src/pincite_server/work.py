@@ -46,7 +46,7 @@ def run(
     Raises PinciteError: the job cannot be done; the message is for the user.
     """
     body = KINDS[kind].model_validate(request)
-    settings = settings.replace(**body.settings.given())
+    settings = settings.replace(**body.settings.overrides())
     if isinstance(body, VerifyRequest):
         return verifying.verify(body, corpus, settings, emit, sent)
     if corpus is None:

@@ -100,10 +100,10 @@ def list_copies(who: Reader, site: Stores) -> CopyList:
 @also_posted(pages, "/copies/{sha256}/remove", then="/copies")
 def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     """Delete a copy, for all sources that it stands for; results keep their quotes."""
-    site.own.of(who.account_id).remove(_stored(site, who, sha256))
+    site.own.of(who.account_id).remove(_copies_with_hash(site, who, sha256))
 
 
-def _stored(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
+def _copies_with_hash(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
     """A user's copies with this content, one per source. Raises Problem: 404."""
     if copies := [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]:
         return copies
@@ -233,7 +233,7 @@ async def replace_copy(sha256: Sha256, request: Request, who: Runner, site: Stor
 
 
 def _replace(site: Site, who: Identity, sha256: str, form: SentForm, upload_id: str) -> None:
-    replaced = _stored(site, who, sha256)
+    replaced = _copies_with_hash(site, who, sha256)
     for copy in replaced:
         _attach(site, who, Named(copy.ref, copy.keys), form, site.uploads.at(upload_id))
     site.own.of(who.account_id).remove(replaced)

@@ -41,7 +41,7 @@ from pincite_server.routes.jobs import (
     FILE,
     OF_STARTING,
     JobBody,
-    accepted,
+    accepted_job,
     form_schema,
     upload_form,
 )
@@ -274,7 +274,7 @@ def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 
 
 @contextmanager
-def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
+def open_corpus(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
     """Open a corpus for reading; yields None while it is empty. Raises Problem: 503, unreadable."""
     if site.corpora.is_empty(entry):
         yield None
@@ -290,7 +290,7 @@ def corpus_state(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
     waiting = site.jobs.open_requests("ingest")
     jobs = [job for job, request in waiting if request["corpus"] == entry.corpus_id]
     values = _body(site, entry, who).model_dump()
-    with opened(site, entry) as found:
+    with open_corpus(site, entry) as found:
         return CorpusState(**values, ingesting=jobs, **(_contents(found) if found else {}))
 
 
@@ -352,7 +352,7 @@ async def add_documents(
         body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
         values = body.model_dump(mode="json")
         job = await run_sync(site.jobs.submit, who.account_id, "ingest", body.subject, values)
-    return accepted(job, response)
+    return accepted_job(job, response)
 
 
 @api.get("/{corpus_id}/documents", operation_id="list_documents")
@@ -363,7 +363,7 @@ def list_documents(
     entry = readable(site, corpus_id, who)
     after = read_cursor(query.cursor, (str, int))
     selection = Selection(query.order, query.text, query.kind, query.language)
-    with opened(site, entry) as found:
+    with open_corpus(site, entry) as found:
         rows = _catalogue(found).list_documents(selection, query.limit + 1, after) if found else []
     shown, following = page_of(rows, query.limit, lambda row: (row.sorted_by, row.key))
     listed = [ListedBody.model_validate(row) for row in shown]
@@ -399,7 +399,7 @@ def delete_document(corpus_id: str, doc_id: str, who: CorpusEditor, site: Stores
 
 def _document(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:
     """Raises 404 if there is no such document."""
-    with opened(site, entry) as found:
+    with open_corpus(site, entry) as found:
         document = _catalogue(found).by_id(doc_id) if found else None
     if document is None:
         raise not_found()
@@ -425,7 +425,7 @@ def search_corpus(
     filters = query.filters
     undated = "Documents without a known date are left out."
     notes = [undated] if filters.leaves_out_undated else []
-    with opened(site, entry) as found:
+    with open_corpus(site, entry) as found:
         if found is None:
             empty = ["The corpus is empty."]
             return SearchResult(query=query.q, by="lexical", hits=[], notes=empty)
@@ -542,7 +542,7 @@ def _size(site: Site, entry: CorpusEntry) -> int | None:
     if isinstance(entry.address, str):
         return None
     try:
-        with opened(site, entry) as found:
+        with open_corpus(site, entry) as found:
             return found.corpus.status().n_documents if found else 0
     except Problem:
         return None

@@ -23,7 +23,7 @@ from pincite_server.identity import Reader, Runner
 from pincite_server.problems import Problem
 from pincite_server.rendering import page
 from pincite_server.requests import Body, Id, Line, Text
-from pincite_server.routes.jobs import parsed, readable
+from pincite_server.routes.jobs import parse_report, readable
 from pincite_server.routing import Router
 from pincite_server.site import Stores
 from pincite_server.tables import whole
@@ -67,7 +67,7 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> None:
         opinion = replace(opinion, quote=words.correction)
     site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
     whole_check = item is None and job.kind == "check" and not job.request.get("unlogged")
-    if report := parsed(CheckReport, result) if whole_check else None:
+    if report := parse_report(CheckReport, result) if whole_check else None:
         with suppress(ConfigError, MissingExtra):  # the opinion is stored anyway
             render.log_checks(report, site.settings, opinions.THUMBS[label])
 

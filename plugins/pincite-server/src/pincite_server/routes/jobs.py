@@ -140,10 +140,10 @@ def filled_corpora(
 
 
 def last_job(site: Site, who: Identity, kind: Kind) -> Job | None:
-    return next(iter(site.jobs.listed(who.listed, 1, None, (kind,))), None)
+    return next(iter(site.jobs.list_jobs(who.listed_owner, 1, None, (kind,))), None)
 
 
-def accepted(job: Job, response: Response) -> JobBody:
+def accepted_job(job: Job, response: Response) -> JobBody:
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return JobBody.model_validate(job)
 
@@ -164,7 +164,7 @@ def find_file(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] 
     return None if is_private and job.owner != who.account_id else found
 
 
-def parsed(kind: type[ReportT], result: bytes | None) -> ReportT | None:
+def parse_report(kind: type[ReportT], result: bytes | None) -> ReportT | None:
     """The report of a job; None if there is none, or another version of Pincite wrote it."""
     try:
         return kind.from_json(result) if result else None
@@ -230,19 +230,19 @@ def verify(body: VerifyRequest, response: Response, who: Runner, site: Stores) -
         likely = filled_corpora(site, who, last_job(site, who, "verify"))[:1]
         for entry in (each for each in likely if not each.is_missing):
             body = body.model_copy(update={"corpus": entry.corpus_id})
-    return accepted(start_job(site, who, "verify", body), response)
+    return accepted_job(start_job(site, who, "verify", body), response)
 
 
 @api.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
 def check(body: CheckRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Find evidence for and against each reading of a statement in a corpus."""
-    return accepted(start_job(site, who, "check", body), response)
+    return accepted_job(start_job(site, who, "check", body), response)
 
 
 @api.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
 def ask(body: AskRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Answer a question from a corpus, and verify every sentence of the answer."""
-    return accepted(start_job(site, who, "ask", body), response)
+    return accepted_job(start_job(site, who, "ask", body), response)
 
 
 @api.get("/jobs", operation_id="list_jobs")
@@ -254,11 +254,11 @@ def list_jobs(
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> JobList:
     """Your own jobs, the newest first; none for a shared account."""
-    jobs, after = listed(site, who.listed, limit, cursor, kind or ())
+    jobs, after = page_of_jobs(site, who.listed_owner, limit, cursor, kind or ())
     return JobList(jobs=[JobBody.model_validate(job) for job in jobs], next=after)
 
 
-def listed(
+def page_of_jobs(
     site: Site,
     owner: str | None,
     limit: int,
@@ -268,7 +268,7 @@ def listed(
     once: bool = False,
 ) -> tuple[list[Job], str | None]:
     before = read_cursor(cursor, (float, str))
-    found = site.jobs.listed(owner, limit + 1, before, kinds, once=once)
+    found = site.jobs.list_jobs(owner, limit + 1, before, kinds, once=once)
     return page_of(found, limit, lambda job: (job.created, job.job_id))
 
 

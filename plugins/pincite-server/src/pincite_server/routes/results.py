@@ -30,7 +30,7 @@ from pincite_server.problems import not_found
 from pincite_server.rendering import Look, page
 from pincite_server.requests import Body, Cursor, IdPath
 from pincite_server.routes import check_ask, corpora, findings, jobs
-from pincite_server.routes.jobs import parsed, readable
+from pincite_server.routes.jobs import parse_report, readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
 from pincite_server.tables import Kind
@@ -116,7 +116,7 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
         write = partial(write, wrong=wrong) if write else None
     else:
         kind = AnswerReport if job.kind == "ask" else CheckReport
-        report = parsed(kind, site.jobs.result(job_id))
+        report = parse_report(kind, site.jobs.result(job_id))
     if report is None or write is None:
         raise not_found()
     headers = {"Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"'}
@@ -145,8 +145,8 @@ def history(
     everybody: bool = False,
 ) -> HTMLResponse:
     """The user's own jobs, newest first; for an administrator also those of `everybody`."""
-    owner = None if everybody and who.is_admin else who.listed
-    found, following = jobs.listed(site, owner, ROWS, cursor, kind or (), once=True)
+    owner = None if everybody and who.is_admin else who.listed_owner
+    found, following = jobs.page_of_jobs(site, owner, ROWS, cursor, kind or (), once=True)
     values: dict[str, Any] = {"jobs": found, "cursor": cursor, "next": following, "owners": None}
     if owner is None:
         accounts = (site.people.accounts.get(each) for each in {job.owner for job in found})
@@ -170,7 +170,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "ahead": site.jobs.n_ahead(job.job_id) if job.status == "queued" else 0,
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
-        **(check_ask.so_far(events) if job.kind == "ask" else {}),
+        **(check_ask.progress_values(events) if job.kind == "ask" else {}),
         "labels": Counter(each["label"] for each in judged),
         "failing": failing[:MAX_FAILING],
     }
@@ -209,7 +209,7 @@ Token = Annotated[str, Path(max_length=100)]
 
 
 @pages.get("/s/{token}")
-def shared(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResponse:
+def shared_result(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResponse:
     """The result that a share link opens."""
     job_id = site.people.links.job_of(token)
     job = site.jobs.get(job_id) if job_id else None
