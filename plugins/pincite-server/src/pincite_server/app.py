@@ -148,8 +148,8 @@ def _add_errors(answers: dict[str, Any]) -> None:
 
 def _add_schema(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
     """Add the schema of a result with its definitions; return a reference to it."""
-    found = codec.described(kind, SCHEMAS)
-    for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
+    own_schema = codec.described(kind, SCHEMAS)
+    for name, schema in [*own_schema.pop("$defs", {}).items(), (kind.__name__, own_schema)]:
         if schemas.setdefault(name, schema) != schema:
             raise ValueError(f"two schemas have the name {name}")
     return {"$ref": SCHEMAS + kind.__name__}

@@ -89,7 +89,7 @@ class CorpusRegister:
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
         entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
-        values = {each: getattr(entry, each) for each in _NAMES}
+        values = {column: getattr(entry, column) for column in _NAMES}
         values["folder"] = str(address or corpus_id)  # relative, because the data folder may move
         self._write(corpora.insert().values(values), name)
         return entry
@@ -111,8 +111,8 @@ class CorpusRegister:
 
     def entries(self) -> list[CorpusEntry]:
         """All entries by name and id; the caller checks permissions."""
-        found = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
-        return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
+        entries = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
+        return sorted(entries, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
         """Change the name, the description, or who can read the corpus. Raises Problem: 409."""
@@ -193,10 +193,10 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
 def fault(entry: CorpusEntry) -> str:
     """Why a linked corpus cannot be read, for the operator; empty if it can."""
     try:
-        found = engines.exists(entry.address)
+        exists = engines.exists(entry.address)
     except PinciteError as error:
         return f"{SETTING}: {entry.name}: {error}"
-    return "" if found else f"{SETTING}: {entry.name}: there is no corpus at {entry.address}"
+    return "" if exists else f"{SETTING}: {entry.name}: there is no corpus at {entry.address}"
 
 
 def hide_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
@@ -206,12 +206,12 @@ def hide_places(error: Exception, places: Iterable[Address], instead: str = "The
     a missing folder, which explains how to create one.
     """
     text, addresses = str(error), tuple(places)
-    others = [each for each in addresses if isinstance(each, str) or not each.exists()]
-    if others and (isinstance(error, CorpusError) or any(str(each) in text for each in others)):
+    others = [place for place in addresses if isinstance(place, str) or not place.exists()]
+    if others and (isinstance(error, CorpusError) or any(str(place) in text for place in others)):
         LOG.warning("%s", text)
         return UNREADABLE
-    for each in addresses:
-        text = text.replace(str(each), instead)
+    for place in addresses:
+        text = text.replace(str(place), instead)
     return text
 
 

@@ -121,9 +121,9 @@ OF_WIKI = "of_wiki"  # a key in the request's state: the origin of a wiki
 # ── Sessions and API keys ────────────────────────────────────────────────────────────────────────
 
 
-def csrf_of(token: str, what: str = "csrf") -> str:
+def csrf_of(token: str, purpose: str = "csrf") -> str:
     """The CSRF token of a session, or another value that is derived from its cookie."""
-    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), what.encode(), "sha256")
+    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), purpose.encode(), "sha256")
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
@@ -143,12 +143,12 @@ class ApiKey:
 class Sessions:
     """Logged-in browsers. Every method is one transaction."""
 
-    def __init__(self, database: Database, idle: float, whole: float, shared: str = "") -> None:
-        """End a session after `idle` seconds without a request, and after `whole` in any case.
+    def __init__(self, database: Database, idle: float, lifetime: float, shared: str = "") -> None:
+        """End a session after `idle` seconds without a request, and after `lifetime` in any case.
 
         `shared` is the `name_key` of the shared account.
         """
-        self._db, self._idle, self._whole, self._shared = database, idle, whole, shared
+        self._db, self._idle, self._lifetime, self._shared = database, idle, lifetime, shared
 
     def begin(self, account_id: str, earlier: str = "") -> str:
         """Start a session and end the browser's earlier one; return a token of 43 characters.
@@ -186,7 +186,7 @@ class Sessions:
         self._db.write(sessions.delete().where(sessions.c.token_hash == hash_secret(token)))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
-        return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
+        return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._lifetime)
 
 
 class ApiKeys:
@@ -225,9 +225,9 @@ class ApiKeys:
     def of(self, account_id: str) -> list[ApiKey]:
         """An account's keys, newest first, including expired ones."""
         wanted = sa.select(*(api_keys.c[name] for name in ApiKey.__slots__))
-        mine = wanted.where(api_keys.c.account_id == account_id)
-        found = self._db.rows(mine.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
-        return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
+        query = wanted.where(api_keys.c.account_id == account_id)
+        keys = self._db.rows(query.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
+        return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in keys]
 
     def revoke(self, account_id: str, key_id: str) -> bool:
         this = (api_keys.c.account_id == account_id) & (api_keys.c.key_id == key_id)

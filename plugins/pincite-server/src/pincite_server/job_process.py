@@ -134,7 +134,7 @@ class Runner:
             folder = self._corpora.folder_of(job.request["corpus"])
             files = self._uploads.at(job.request["upload"])
             events = _patiently(lambda: self._store.events(job.job_id, limit=job.n_events))
-            again = any(each.data.get("again") for each in events if each.kind == "queued")
+            again = any(event.data.get("again") for event in events if event.kind == "queued")
             settings = self._settings
             return ingesting.ingest(job.request, folder, files, settings, progress, restarted=again)
         request = _patiently(lambda: self._store.full_request(job))
@@ -154,14 +154,14 @@ class Runner:
 
     def _addresses(self, job: Job) -> dict[str, Address] | None:
         """The request's corpora by name; None if it has none or one no longer exists."""
-        found = dict[str, Address]()
+        addresses = dict[str, Address]()
         for corpus_id in corpora_in(job.request.get("corpus")):
             entry = self._corpora.get(corpus_id)
             if entry is None:
                 return None
-            name = f"{entry.name} ({corpus_id})" if entry.name in found else entry.name
-            found[name] = entry.address
-        return found or None
+            name = f"{entry.name} ({corpus_id})" if entry.name in addresses else entry.name
+            addresses[name] = entry.address
+        return addresses or None
 
 
 def _patiently(act: Callable[[], T]) -> T:

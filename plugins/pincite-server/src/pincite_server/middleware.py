@@ -199,8 +199,8 @@ def _limit(receive: Receive, limit: int) -> Receive:
 
 def _name(netloc: str) -> str:
     """The host without its port, in lower case; empty if invalid."""
-    found = _HOST.fullmatch(netloc.lower())
-    return (found["v6"] or found["name"]) if found else ""
+    match = _HOST.fullmatch(netloc.lower())
+    return (match["v6"] or match["name"]) if match else ""
 
 
 MAX_BUCKETS = 100_000  # 20 MB; the least recently used is dropped
@@ -270,8 +270,8 @@ class Limits:
         return forget_try
 
 
-def too_many(what: str, seconds: int) -> Problem:
-    detail = f"{what} Try again in {seconds} s."
+def too_many(reason: str, seconds: int) -> Problem:
+    detail = f"{reason} Try again in {seconds} s."
     return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(seconds)})
 
 

@@ -35,8 +35,8 @@ class Plugin:
 @cache
 def load_all() -> tuple[Plugin, ...]:
     """The installed plugins, by name."""
-    found: list[Plugin] = [point.load() for point in entry_points(group=GROUP)]
-    return tuple(sorted(found, key=lambda plugin: plugin.name))
+    plugins: list[Plugin] = [point.load() for point in entry_points(group=GROUP)]
+    return tuple(sorted(plugins, key=lambda plugin: plugin.name))
 
 
 def folders(name: str) -> list[Path]:

@@ -101,7 +101,7 @@ def page(
         server_mode=server.mode == "server",
         start=server.start,
         version=version("pincite"),
-        added=[each for plugin in plugins.load_all() for each in plugin.navigation],
+        added=[link for plugin in plugins.load_all() for link in plugin.navigation],
     )
     # Documents may contain a lone surrogate, which UTF-8 cannot encode.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
@@ -155,9 +155,9 @@ def static_files() -> dict[str, bytes]:
     """The static files of the server and its plugins, by name."""
     paths = [STATIC / "icon.svg", STATIC / "pages.js"]
     paths += [path for folder in plugins.folders("static") for path in folder.iterdir()]
-    found = {path.name: path.read_bytes() for path in paths}
+    files = {path.name: path.read_bytes() for path in paths}
     htmx = (STATIC / "htmx" / "htmx.min.js").read_bytes()
-    return found | {"htmx.js": htmx, "pincite.css": _style().encode()}
+    return files | {"htmx.js": htmx, "pincite.css": _style().encode()}
 
 
 @cache

@@ -142,8 +142,8 @@ class Tuning(_MODEL):  # type: ignore[misc]  # mypy cannot see the fields
     """Settings of a run that a request may change; for the others, the server's are used."""
 
     def overrides(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.model_dump(exclude_none=True)
-        return found
+        values: dict[str, Any] = self.model_dump(exclude_none=True)
+        return values
 
 
 class VerifyRequest(Body):
@@ -243,7 +243,7 @@ class IngestRequest(Body):
 
     @property
     def subject(self) -> str:
-        return _first([each.name for each in self.files])
+        return _first([file.name for file in self.files])
 
 
 Request = VerifyRequest | CheckRequest | AskRequest

@@ -126,9 +126,9 @@ class Site:
         if not limit or self.server.mode == "local":
             return
         own = {
-            each.corpus_id: n_bytes(self.corpora.folder_of(each.corpus_id))
-            for each in self.corpora.entries()
-            if each.owner == owner
+            entry.corpus_id: n_bytes(self.corpora.folder_of(entry.corpus_id))
+            for entry in self.corpora.entries()
+            if entry.owner == owner
         }
         sizes = {
             "corpora": sum(own.values()),
@@ -164,12 +164,12 @@ def open_site(server: ServerSettings, settings: Settings) -> Site:
     create_folder(server.folder)
     database = Database(server.database_url)
     database.create_tables()
-    each = server.queue_each if server.mode == "server" else 0
+    per_owner = server.queue_each if server.mode == "server" else 0
     site = Site(
         server=server,
         settings=settings,
         database=database,
-        jobs=JobStore(database, queue=server.queue, each=each),
+        jobs=JobStore(database, queue=server.queue, per_owner=per_owner),
         corpora=CorpusRegister(database, server.folder / "corpora"),
         pool=CorpusPool(lambda: runtime.encoder(settings)),
         uploads=Uploads(server.folder / "uploads"),

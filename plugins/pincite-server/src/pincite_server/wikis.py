@@ -67,13 +67,13 @@ class Wikis:
             refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
             await response(Request(scope), refused)(scope, receive, send)
             return
-        headers = [each for each in scope["headers"] if each[0] != b"cookie"]
+        headers = [header for header in scope["headers"] if header[0] != b"cookie"]
         state = {**scope.get("state", {}), OF_WIKI: Headers(scope=scope)["origin"]}
         await self._app({**scope, "headers": headers, "state": state}, receive, send)
 
 
 def _is_allowed(path: str, method: str) -> bool:
-    return any(each.fullmatch(path) and method in methods for each, methods in ALLOWED)
+    return any(pattern.fullmatch(path) and method in methods for pattern, methods in ALLOWED)
 
 
 def browser_token(folder: Path) -> str:

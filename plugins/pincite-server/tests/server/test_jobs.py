@@ -245,7 +245,7 @@ def test_the_place_in_the_queue_follows_the_turns(database: Database) -> None:
 
 
 def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) -> None:
-    store = JobStore(database, queue=100, each=2)
+    store = JobStore(database, queue=100, per_owner=2)
     first = submit(store, "a")
     submit(store, "a")
     with pytest.raises(Problem) as refused:
@@ -260,7 +260,7 @@ def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) ->
 
 
 def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> None:
-    store = JobStore(database, queue=100, each=3)
+    store = JobStore(database, queue=100, per_owner=3)
 
     def one(_number: int) -> bool:
         try:

@@ -190,8 +190,8 @@ def accounts_page(
 def _admin_page(
     request: Request, who: Identity, site: Site, cursor: str | None = None, **values: Any
 ) -> HTMLResponse:
-    found = site.people.accounts.list_accounts(ROWS + 1, read_cursor(cursor, (str,)))
-    shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
+    rows = site.people.accounts.list_accounts(ROWS + 1, read_cursor(cursor, (str,)))
+    shown, after = page_of(rows, ROWS, lambda account: (name_key(account.name),))
     values |= {"invites": site.server.registration != "closed"}
     values |= {"invitations": site.people.accounts.invitations()}
     shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values

@@ -167,7 +167,7 @@ def form_page(
 
 def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse | None:
     try:
-        found = codec.from_json(Interpretation, result)
+        interpretation = codec.from_json(Interpretation, result)
     except InputError:
         return None
     return page(
@@ -176,8 +176,8 @@ def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse 
         look.who,
         job=look.job,
         statement=CheckRequest.model_validate(look.job.request).statement[0],
-        readings=found.readings,
-        failures=[failure.detail for failure in found.failures],
+        readings=interpretation.readings,
+        failures=[failure.detail for failure in interpretation.failures],
         kinds=KINDS,
         meanings=wording.KINDS,
         most=MOST_READINGS,
@@ -207,8 +207,8 @@ def progress_values(events: Sequence[Event]) -> dict[str, Any]:
     """Template values of a running job: verified sentences and pending drafts."""
     starts = (n for n, event in enumerate(events) if event.kind == "item")
     events = events[max(starts, default=0) :]
-    found = [event.data for event in events if event.kind == "sentence"]
-    verified = [codec.from_values(Checked, each) for each in found]
+    sentences = [event.data for event in events if event.kind == "sentence"]
+    verified = [codec.from_values(Checked, sentence) for sentence in sentences]
     drafts = [event.data for event in events if event.kind == "draft"]
     draft: Mapping[str, Any] = drafts[-1] if drafts else {"after": 0, "texts": []}
     waiting = draft["texts"][max(0, len(verified) - draft["after"]) :]

@@ -88,10 +88,10 @@ class NoteQuery(BaseModel):
 @api.get("/jobs/{job_id}/citations", operation_id="get_citations")
 def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> list[ClaimBody]:
     """The claims of a verified article in short, worst first."""
-    found = verified_in(site, readable(site, job_id, who))
-    if found is None:
+    verified = verified_in(site, readable(site, job_id, who))
+    if verified is None:
         raise not_found()
-    return _claims(job_id, found.report, words_of(request))
+    return _claims(job_id, verified.report, words_of(request))
 
 
 @api.get("/citations", operation_id="find_citation")

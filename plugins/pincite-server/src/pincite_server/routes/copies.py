@@ -92,8 +92,8 @@ async def add_copy(
 @api.get("/copies", operation_id="list_copies")
 def list_copies(who: Reader, site: Stores) -> CopyList:
     """Your own copies."""
-    found = site.own.of(who.account_id).all()
-    return CopyList(copies=[CopyBody.model_validate(copy) for copy in found])
+    copies = site.own.of(who.account_id).all()
+    return CopyList(copies=[CopyBody.model_validate(copy) for copy in copies])
 
 
 @api.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
@@ -114,10 +114,10 @@ def _source(site: Site, job: Job, claim: str, citation: str) -> Named:
     """The source of a citation; 404 if there is no such finding, 422 if it cannot be identified."""
     verified = verified_in(site, job)
     citations = [
-        each.citation
+        result.citation
         for finding in (verified.report.findings if verified else ())
-        for each in finding.citations
-        if (finding.claim.claim_id, each.citation.citation_id) == (claim, citation)
+        for result in finding.citations
+        if (finding.claim.claim_id, result.citation.citation_id) == (claim, citation)
     ]
     if not citations:
         raise not_found("The report has no such citation.")
@@ -214,9 +214,9 @@ def _copies(
     request: Request, who: Identity, site: Site, refused: tuple[str, Problem] | None = None
 ) -> HTMLResponse:
     """The list; `refused` has the copy for which a file was sent, and the problem with it."""
-    found = site.own.of(who.account_id).all()
+    copies = site.own.of(who.account_id).all()
     status = 422 if refused else 200
-    return page(request, "copies.html", who, status=status, copies=found, refused=refused)
+    return page(request, "copies.html", who, status=status, copies=copies, refused=refused)
 
 
 @pages.post("/copies/{sha256}/replace", response_model=None)

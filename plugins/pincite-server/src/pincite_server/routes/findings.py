@@ -100,7 +100,7 @@ def result_page(
     values = _board(site, look, verified, threshold_in(request), request.query_params.get("claim"))
     sha256 = request.query_params.get("copy")
     copies = site.own.of(look.who.account_id).all() if look.is_own and look.who and sha256 else []
-    copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
+    copy = next((own_copy for own_copy in reversed(copies) if own_copy.sha256 == sha256), None)
     values |= {"copy": copy, "refused": refused}
     part = request.headers.get("hx-target")  # of the page, if a script replaces only that
     name = f"{part}.html" if part in ("board", "finding") else "verified.html"
@@ -199,7 +199,7 @@ def _board(
 
 
 def _own_copies(report: Report) -> Iterator[tuple[str, str]]:
-    for result in (each for finding in report.findings for each in finding.citations):
+    for result in (r for finding in report.findings for r in finding.citations):
         if result.copy and result.copy.kind is CopyKind.OWN:
             yield result.copy.file, wording.name_of(result.citation)
 
@@ -212,16 +212,16 @@ def _editable(site: Site, job: Job) -> str:
     return text if len(text) <= MAX_EDITED else ""
 
 
-def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
+def coverage_at(original: Report, report: Report) -> list[tuple[str, int]]:
     """How many citations reached each stage; `report` is at the chosen threshold."""
     flagged = sum(
         stage_of(result, finding.label) is Stage.FLAGGED
         for finding in report.findings
         for result in finding.citations
     )
-    uses = {str(each): tally.uses for each, tally in own.coverage.stages.items()}
-    found = uses | {str(Stage.FLAGGED): flagged}
-    return [("references", own.coverage.references), *found.items()]
+    uses = {str(stage): tally.uses for stage, tally in original.coverage.stages.items()}
+    counts = uses | {str(Stage.FLAGGED): flagged}
+    return [("references", original.coverage.references), *counts.items()]
 
 
 def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:

@@ -116,9 +116,9 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
             detail = "There is no such corpus, or you may not read it."
-            for each in site.corpora_for(who):
-                if each.name == corpus_id:
-                    detail = f"{corpus_id!r} is a name; expected the id, {each.corpus_id!r}."
+            for corpus in site.corpora_for(who):
+                if corpus.name == corpus_id:
+                    detail = f"{corpus_id!r} is a name; expected the id, {corpus.corpus_id!r}."
             raise Problem(422, "unknown_corpus", detail)
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
@@ -159,9 +159,9 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
 
 def find_file(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
     """A file of a job. Only its owner, not an admin, can read the text of a private copy."""
-    found = site.jobs.file(job.job_id, name)
-    is_private = found is not None and own_digest(str(found.get("url", ""))) is not None
-    return None if is_private and job.owner != who.account_id else found
+    file = site.jobs.file(job.job_id, name)
+    is_private = file is not None and own_digest(str(file.get("url", ""))) is not None
+    return None if is_private and job.owner != who.account_id else file
 
 
 def parse_report(kind: type[ReportT], result: bytes | None) -> ReportT | None:
@@ -227,9 +227,9 @@ def verify(body: VerifyRequest, response: Response, who: Runner, site: Stores) -
     """
     body = body.model_copy(update={"wiki": who.wiki or body.wiki})
     if body.corpus is None and who.wiki:
-        likely = filled_corpora(site, who, last_job(site, who, "verify"))[:1]
-        for entry in (each for each in likely if not each.is_missing):
-            body = body.model_copy(update={"corpus": entry.corpus_id})
+        for entry in filled_corpora(site, who, last_job(site, who, "verify"))[:1]:
+            if not entry.is_missing:
+                body = body.model_copy(update={"corpus": entry.corpus_id})
     return accepted_job(start_job(site, who, "verify", body), response)
 
 
@@ -268,8 +268,8 @@ def page_of_jobs(
     once: bool = False,
 ) -> tuple[list[Job], str | None]:
     before = read_cursor(cursor, (float, str))
-    found = site.jobs.list_jobs(owner, limit + 1, before, kinds, once=once)
-    return page_of(found, limit, lambda job: (job.created, job.job_id))
+    jobs = site.jobs.list_jobs(owner, limit + 1, before, kinds, once=once)
+    return page_of(jobs, limit, lambda job: (job.created, job.job_id))
 
 
 @api.get("/jobs/{job_id}", operation_id="get_job")
@@ -303,19 +303,19 @@ def get_result(job_id: str, who: Reader, site: Stores) -> Response:
 @api.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
 def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
     """A file of a job: "article" as checked, "text" as sent, or a source by its document id."""
-    found = find_file(site, readable(site, job_id, who), name, who)
-    if found is None:
+    file = find_file(site, readable(site, job_id, who), name, who)
+    if file is None:
         raise not_found()
-    return found
+    return file
 
 
 @api.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job")
 def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
     """Stop a job that waits or runs; a finished one stays as it is."""
-    found = site.jobs.cancel(readable(site, job_id, who).job_id)
-    if found is None:
+    job = site.jobs.cancel(readable(site, job_id, who).job_id)
+    if job is None:
         raise not_found()
-    return JobBody.model_validate(found)
+    return JobBody.model_validate(job)
 
 
 @api.get(

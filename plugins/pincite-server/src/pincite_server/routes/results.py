@@ -110,9 +110,9 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
     write = WRITERS.get(job.kind, {}).get(ending)
     report: JsonReport | None
     if job.kind == "verify":
-        wrong = findings.marked_wrong(site, job, who)
-        found = findings.verified_in(site, job)
-        report = findings.report_at(found, findings.threshold_in(request), wrong) if found else None
+        wrong, threshold = findings.marked_wrong(site, job, who), findings.threshold_in(request)
+        verified = findings.verified_in(site, job)
+        report = findings.report_at(verified, threshold, wrong) if verified else None
         write = partial(write, wrong=wrong) if write else None
     else:
         kind = AnswerReport if job.kind == "ask" else CheckReport
@@ -146,11 +146,11 @@ def history(
 ) -> HTMLResponse:
     """The user's own jobs, newest first; for an administrator also those of `everybody`."""
     owner = None if everybody and who.is_admin else who.listed_owner
-    found, following = jobs.page_of_jobs(site, owner, ROWS, cursor, kind or (), once=True)
-    values: dict[str, Any] = {"jobs": found, "cursor": cursor, "next": following, "owners": None}
+    rows, following = jobs.page_of_jobs(site, owner, ROWS, cursor, kind or (), once=True)
+    values: dict[str, Any] = {"jobs": rows, "cursor": cursor, "next": following, "owners": None}
     if owner is None:
-        accounts = (site.people.accounts.get(each) for each in {job.owner for job in found})
-        values["owners"] = {each.account_id: each.name for each in accounts if each}
+        accounts = map(site.people.accounts.get, {job.owner for job in rows})
+        values["owners"] = {account.account_id: account.name for account in accounts if account}
     return page(request, "history.html", who, **values)
 
 
@@ -162,7 +162,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
     steps = (_in_words(request, event) for event in reversed(events))
     is_verify = job.kind == "verify"
     judged = [e.data for e in events if is_verify and e.kind == "judged" and e.data.get("text")]
-    failing = [each for each in reversed(judged) if each["label"] in FAILING]
+    failing = [claim for claim in reversed(judged) if claim["label"] in FAILING]
     return {
         "job": job,
         "item": item,
@@ -171,7 +171,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
         **(check_ask.progress_values(events) if job.kind == "ask" else {}),
-        "labels": Counter(each["label"] for each in judged),
+        "labels": Counter(claim["label"] for claim in judged),
         "failing": failing[:MAX_FAILING],
     }
 
