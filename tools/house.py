@@ -65,7 +65,7 @@ def modules_in_post() -> int:
     from pincite.settings import Settings
     from pincite_server.app import create_app
     from pincite_server.settings import ServerSettings
-    from pincite_server.site import opened
+    from pincite_server.site import open_site
 
     ran: set[str] = set()
     counting = False
@@ -77,7 +77,7 @@ def modules_in_post() -> int:
     threading.setprofile(note)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            site = opened(ServerSettings(data=folder), Settings())
+            site = open_site(ServerSettings(data=folder), Settings())
             with TestClient(create_app(site), "http://127.0.0.1") as client:
                 counting = True
                 reply = client.post("/api/v1/verify", json={"text": TEXT, "title": "Mill"})

@@ -64,10 +64,10 @@ def _http() -> str:
     from pincite.settings import Settings
     from pincite_server.app import create_app
     from pincite_server.settings import ServerSettings
-    from pincite_server.site import opened
+    from pincite_server.site import open_site
 
     with tempfile.TemporaryDirectory() as folder:
-        site = opened(ServerSettings(data=folder), Settings())
+        site = open_site(ServerSettings(data=folder), Settings())
         described = create_app(site).openapi()
         site.database.close()
     rows = [

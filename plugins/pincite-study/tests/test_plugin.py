@@ -20,7 +20,7 @@ from study_samples import study
 import make_locale
 from pincite_server import plugins
 from pincite_server.database import Database, DatabaseError
-from pincite_server.identity import Role, allowed
+from pincite_server.identity import Role, permissions_of
 from pincite_server.site import Site
 from pincite_study.plugin import PLUGIN
 from pincite_study.routes.rating import RATE, STUDY
@@ -48,12 +48,12 @@ def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_the_server_finds_the_plugin() -> None:
-    assert PLUGIN in plugins.loaded()
+    assert PLUGIN in plugins.load_all()
 
 
 def test_who_may_rate_and_who_may_make_studies() -> None:
-    assert all(RATE in allowed(role) for role in Role)
-    assert {role for role in Role if STUDY in allowed(role)} == {Role.EDITOR, Role.ADMIN}
+    assert all(RATE in permissions_of(role) for role in Role)
+    assert {role for role in Role if STUDY in permissions_of(role)} == {Role.EDITOR, Role.ADMIN}
 
 
 def test_studies_are_deleted_with_their_account(site: Site) -> None:

@@ -35,7 +35,7 @@ def html_of(found: Item, *, baseline_first: bool) -> str:
     values |= {"version": "", "start": "verify", "server_mode": False, "added": []}
     values |= {"text_of": lambda name: ""}
     seen = blind(found, baseline_first)
-    return rendering.rendered("rate.html", "en", seen=seen, **values)
+    return rendering.page_alone("rate.html", "en", seen=seen, **values)
 
 
 def test_the_page_is_the_same_but_for_what_the_sources_say() -> None:

@@ -42,7 +42,7 @@ def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only this plugin, whatever else is installed."""
     from pincite_watch.plugin import PLUGIN
 
-    monkeypatch.setattr(plugins, "loaded", lambda: (PLUGIN,))
+    monkeypatch.setattr(plugins, "load_all", lambda: (PLUGIN,))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from pincite.library.feedback import (
     Words,
     claims,
     file_of,
+    opinion_on,
     plain,
     read_result,
 )

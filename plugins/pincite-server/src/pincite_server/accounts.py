@@ -148,14 +148,14 @@ class Accounts:
     def get(self, account_id: str) -> Account | None:
         return self._one(accounts.c.account_id == account_id)
 
-    def named(self, name: str) -> Account | None:
+    def by_name(self, name: str) -> Account | None:
         return self._one(accounts.c.name_key == name_key(name))
 
     def _one(self, *which: sa.ColumnElement[bool]) -> Account | None:
         with self._db.reading() as db:
             return _first(db, *which)
 
-    def listed(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
+    def list_accounts(self, limit: int, after: tuple[str] | None = None) -> list[Account]:
         """List at most `limit` accounts by name, after the one with the `name_key` `after`."""
         wanted = sa.select(*_SHOWN).order_by(accounts.c.name_key).limit(limit)
         if after:
@@ -303,15 +303,15 @@ class Accounts:
 
     def unlink(self, account_id: str, provider: str) -> bool:
         """Remove a login; False if there was none. Raises Problem: 409, no other way in is left."""
-        mine = logins.c.account_id == account_id
+        is_own = logins.c.account_id == account_id
         with self._db.writing() as db:
-            others = sa.select(sa.func.count()).where(mine, logins.c.provider != provider)
+            others = sa.select(sa.func.count()).where(is_own, logins.c.provider != provider)
             this = accounts.c.account_id == account_id
             password = db.execute(sa.select(accounts.c.password).where(this)).scalar()
             if password is None and not db.execute(others).scalar():
                 detail = "There is no other way into the account. Set a password first."
                 raise Problem(409, "last_way_in", detail)
-            gone = db.execute(logins.delete().where(mine & (logins.c.provider == provider)))
+            gone = db.execute(logins.delete().where(is_own & (logins.c.provider == provider)))
             return gone.rowcount > 0
 
 
@@ -399,8 +399,8 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
     Shared corpora stay without an owner. Private corpora and copies are marked as deleted;
     `Site.tidy` removes their folders.
     """
-    mine = corpora.c.owner == account_id
-    private = mine & (corpora.c.shared == Shared.PRIVATE.value)
+    is_own = corpora.c.owner == account_id
+    private = is_own & (corpora.c.shared == Shared.PRIVATE.value)
     with database.writing() as db:
         _spare_last_admin(db, account_id)
         this = accounts.c.account_id == account_id
@@ -409,10 +409,10 @@ def forget(database: Database, account_id: str, copies: AccountCopies) -> bool:
         copies.mark_deleted(account_id)
         gone = {"deleted": now(), "name": sa.literal("deleted ") + corpora.c.corpus_id}
         db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
-        for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
+        for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(is_own)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # no account has this id
-        of_plugins = (owner for plugin in plugins.loaded() for owner in plugin.owners)
+        of_plugins = (owner for plugin in plugins.load_all() for owner in plugin.owners)
         for owner in (*OWNERS, *of_plugins):
             db.execute(sa.delete(owner.table).where(owner == account_id))
     return True

@@ -30,7 +30,7 @@ from pincite_server.routes import (
     results,
     verify,
 )
-from pincite_server.routing import UPLOADS, csrf_checked, identifier, local_identifier
+from pincite_server.routing import UPLOADS, check_csrf, identifier, local_identifier
 from pincite_server.settings import read_examples
 from pincite_server.site import Site
 from pincite_server.wikis import Wikis, browser_token
@@ -59,7 +59,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # the page would load scripts from other sites
         redoc_url=None,
-        dependencies=[Depends(csrf_checked)],
+        dependencies=[Depends(check_csrf)],
     )
     app.state.site = site
     app.state.worker = worker
@@ -77,7 +77,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.examples = {kind: read_examples(path) for kind, path in files.items()}
     app.state.problem_page = rendering.problem_page
     problems.install(app)
-    added = (router for plugin in plugins.loaded() for router in plugin.routers)
+    added = (router for plugin in plugins.load_all() for router in plugin.routers)
     for router in (*ROUTERS, *added):
         app.include_router(router)
     _describe(app)
@@ -148,8 +148,8 @@ def _add_errors(answers: dict[str, Any]) -> None:
 
 def _add_schema(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
     """Add the schema of a result with its definitions; return a reference to it."""
-    found = codec.schema_within(kind, SCHEMAS)
-    for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
+    own_schema = codec.schema_within(kind, SCHEMAS)
+    for name, schema in [*own_schema.pop("$defs", {}).items(), (kind.__name__, own_schema)]:
         if schemas.setdefault(name, schema) != schema:
             raise ValueError(f"two schemas have the name {name}")
     return {"$ref": SCHEMAS + kind.__name__}

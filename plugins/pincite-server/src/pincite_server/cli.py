@@ -162,7 +162,7 @@ def _print_link(people: "People", account: "Account") -> None:
 
 
 def _find_account(people: "People", name: str) -> "Account":
-    account = people.accounts.named(name)
+    account = people.accounts.by_name(name)
     if account is None:
         raise ConfigError(f"No account is called {name!r}. See: pincite server user list")
     return account
@@ -199,10 +199,10 @@ def set_account(
 
 @user.command("list")
 @_of_server("data")
-def listed(**places: Any) -> None:
+def list_accounts(**places: Any) -> None:
     """Print all accounts: name, role, last login, state, id (as in the log)."""
     with _people(**places) as people:
-        for account in people.accounts.listed(MOST_LISTED):
+        for account in people.accounts.list_accounts(MOST_LISTED):
             last = account.last_login
             seen = datetime.fromtimestamp(last, UTC).date().isoformat() if last else "never"
             state = "disabled" if account.disabled else "enabled"

@@ -88,7 +88,7 @@ class CorpusRegister:
         corpus_id = new_id()
         where = address or self.folder_of(corpus_id)
         entry = CorpusEntry(corpus_id, owner, name, about, where, shared, now())
-        values = {each: getattr(entry, each) for each in _NAMES}
+        values = {column: getattr(entry, column) for column in _NAMES}
         values["folder"] = str(address or corpus_id)  # relative, because the data folder may move
         self._write(corpora.insert().values(values), name)
         return entry
@@ -108,10 +108,10 @@ class CorpusRegister:
         row = self._db.first(_ENTRIES.where(_SHOWN, corpora.c.corpus_id == corpus_id))
         return self._entry(row) if row else None
 
-    def listed(self) -> list[CorpusEntry]:
+    def entries(self) -> list[CorpusEntry]:
         """All entries by name and id; the caller checks permissions."""
-        found = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
-        return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
+        entries = [self._entry(row) for row in self._db.rows(_ENTRIES.where(_SHOWN))]
+        return sorted(entries, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
         """Change the name, the description, or who can read the corpus. Raises Problem: 409."""
@@ -122,7 +122,7 @@ class CorpusRegister:
         """Hide the corpus from all users and free its name."""
         self.change(corpus_id, deleted=now(), name=f"deleted {corpus_id}")
 
-    def deleted(self) -> list[CorpusEntry]:
+    def deleted_entries(self) -> list[CorpusEntry]:
         """The deleted entries whose folders still have to be removed."""
         return [self._entry(row) for row in self._db.rows(_ENTRIES.where(~_SHOWN))]
 
@@ -161,8 +161,8 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
     Raises ConfigError: no engine opens an address, or a name is used twice.
     """
 
-    def linked() -> dict[str, CorpusEntry]:
-        return {entry.name: entry for entry in register.listed() if register.is_linked(entry)}
+    def linked_entries() -> dict[str, CorpusEntry]:
+        return {entry.name: entry for entry in register.entries() if register.is_linked(entry)}
 
     wanted = dict[str, Address]()
     try:
@@ -174,7 +174,7 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
             wanted[name] = address
     except ConfigError as error:
         raise ConfigError(f"{SETTING}: {error}") from error
-    known = linked()
+    known = linked_entries()
     for name in known.keys() - wanted.keys():
         register.remove(known[name].corpus_id)
     for name, address in wanted.items():
@@ -184,18 +184,18 @@ def link(register: CorpusRegister, owner: str, addresses: Sequence[str]) -> list
         try:
             register.add(owner, name, address=address, shared=Shared.EVERYBODY)
         except Problem as error:
-            if name not in linked():  # otherwise another starting process has added it
+            if name not in linked_entries():  # otherwise another starting process has added it
                 raise ConfigError(f"{SETTING}: {error}") from error
-    return list(linked().values())
+    return list(linked_entries().values())
 
 
 def fault(entry: CorpusEntry) -> str:
     """Why a linked corpus cannot be read, for the operator; empty if it can."""
     try:
-        found = engines.exists(entry.address)
+        exists = engines.exists(entry.address)
     except PinciteError as error:
         return f"{SETTING}: {entry.name}: {error}"
-    return "" if found else f"{SETTING}: {entry.name}: there is no corpus at {entry.address}"
+    return "" if exists else f"{SETTING}: {entry.name}: there is no corpus at {entry.address}"
 
 
 def hide_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
@@ -205,12 +205,12 @@ def hide_places(error: Exception, places: Iterable[Address], instead: str = "The
     a missing folder, which explains how to create one.
     """
     text, addresses = str(error), tuple(places)
-    others = [each for each in addresses if isinstance(each, str) or not each.exists()]
-    if others and (isinstance(error, CorpusError) or any(str(each) in text for each in others)):
+    others = [place for place in addresses if isinstance(place, str) or not place.exists()]
+    if others and (isinstance(error, CorpusError) or any(str(place) in text for place in others)):
         LOG.warning("%s", text)
         return UNREADABLE
-    for each in addresses:
-        text = text.replace(str(each), instead)
+    for place in addresses:
+        text = text.replace(str(place), instead)
     return text
 
 
@@ -309,7 +309,7 @@ class CorpusPool:
         return Opened(engines.open(address, None), why)
 
 
-def removed(folder: Path) -> bool:
+def remove_folder(folder: Path) -> bool:
     """Remove the folder of a corpus; False if a process is writing to it."""
     if not folder.is_dir():
         return True

@@ -112,25 +112,25 @@ class Database:
         with self.reading() as db:
             return db.execute(query).scalar()
 
-    def one_at_a_time(self, connection: sa.Connection, what: Lock) -> None:
+    def one_at_a_time(self, connection: sa.Connection, lock: Lock) -> None:
         """Wait for the lock and hold it until the transaction ends.
 
         For decisions that depend on rows that do not exist yet, which cannot be locked.
         """
-        if self._is_mariadb and what is Lock.TABLES:  # its advisory locks end with the connection
+        if self._is_mariadb and lock is Lock.TABLES:  # its advisory locks end with the connection
             connection.detach()
             connection.execute(sa.select(sa.func.get_lock(sa.func.database(), BUSY_SECONDS)))
         elif self._is_mariadb:
             connection.execute(sa.text("SELECT version FROM pincite_version FOR UPDATE"))
         elif not self.is_sqlite:  # SQLite has a single writer anyway
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(what.value)))
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(lock.value)))
 
     def create_tables(self) -> None:
         """Create missing tables, also of plugins. Raises DatabaseError: of another version."""
         with self.writing() as connection:
             self.one_at_a_time(connection, Lock.TABLES)  # several processes may start at once
             self._create(connection, "pincite", metadata, VERSION)
-            for plugin in plugins.loaded():
+            for plugin in plugins.load_all():
                 if plugin.tables is not None:
                     self._create(connection, plugin.name, plugin.tables, plugin.version)
 
@@ -140,8 +140,8 @@ class Database:
             if not sa.inspect(connection).has_table("pincite_version"):
                 return None
             query = sa.text("SELECT version FROM pincite_version")
-            found: int | None = connection.execute(query).scalar()
-            return found
+            version: int | None = connection.execute(query).scalar()
+            return version
 
     @property
     def shown(self) -> str:
@@ -157,13 +157,13 @@ class Database:
         column = sa.Column("version", sa.Integer, nullable=False)
         versions = sa.Table(f"{name}_version", sa.MetaData(), column)
         versions.create(connection, checkfirst=True)
-        found = connection.execute(sa.select(column)).scalar()
-        if found is None:
+        actual = connection.execute(sa.select(column)).scalar()
+        if actual is None:
             tables.create_all(connection)
             connection.execute(versions.insert().values(version=version))
-        elif found != version:
+        elif actual != version:
             raise DatabaseError(
-                f"{self.shown}: the tables of {name} have version {found}, and this program needs "
+                f"{self.shown}: the tables of {name} have version {actual}, and this program needs "
                 f"version {version}. Install the release that made them, or restore a backup."
             )
 

@@ -34,7 +34,7 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
     """Create the missing corpora: in a temporary folder, so that a kill leaves no partial one."""
     for left in site.server.folder.glob(f"{_ASIDE}*"):  # from a killed start
         shutil.rmtree(left, ignore_errors=True)
-    existing = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
+    existing = {entry.name: entry for entry in site.corpora.entries() if entry.owner == LOCAL}
     filled = {name for name, entry in existing.items() if not site.corpora.is_empty(entry)}
     missing = [name for name in _CORPORA if name not in filled]
     encoder = runtime.encoder(site.settings) if missing else None
@@ -76,4 +76,4 @@ def examples(site: Site, kind: Kind) -> Examples | None:
 
 
 def _corpus(site: Site, name: str) -> str | None:
-    return next((entry.corpus_id for entry in site.corpora.listed() if entry.name == name), None)
+    return next((entry.corpus_id for entry in site.corpora.entries() if entry.name == name), None)

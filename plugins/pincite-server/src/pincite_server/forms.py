@@ -71,24 +71,24 @@ def values_of(model: type[BaseModel], form: FormData) -> dict[str, object]:
 
     Empty fields of the nested model (settings) are left out. A list may be a comma-separated text.
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            found[name] = {key: value for key, value in values_of(kind, form).items() if value}
+            values[name] = {key: value for key, value in values_of(kind, form).items() if value}
         elif name not in form:
             continue
         elif name in LISTED:
             file = form.get("file")
             sent = file.file.read() if isinstance(file, UploadFile) else b""
             items = pasted.items_of_file(sent.decode("utf-8-sig", "replace"))
-            found[name] = [*pasted.items(text(form, name)), *items]
+            values[name] = [*pasted.items(text(form, name)), *items]
         elif _is_list(kind):
-            texts = [each for each in form.getlist(name) if isinstance(each, str)]
-            found[name] = [part for each in texts for part in re.split(r"[\s,]+", each) if part]
+            texts = [entry for entry in form.getlist(name) if isinstance(entry, str)]
+            values[name] = [part for entry in texts for part in re.split(r"[\s,]+", entry) if part]
         else:
-            found[name] = form[name] if name in AS_TYPED else text(form, name)
-    return {name: value for name, value in found.items() if value != []}
+            values[name] = form[name] if name in AS_TYPED else text(form, name)
+    return {name: value for name, value in values.items() if value != []}
 
 
 def _is_list(kind: object) -> bool:
@@ -105,10 +105,10 @@ def also_posted(router: APIRouter, path: str, then: str) -> Callable[[Route], Ro
     def register(function: Route) -> Route:
         signature = inspect.signature(function)
         parameters = [
-            each.replace(annotation=Annotated[each.annotation, Depends(_reader(each.annotation))])
-            if inspect.isclass(each.annotation) and issubclass(each.annotation, Body)
-            else each
-            for each in signature.parameters.values()
+            arg.replace(annotation=Annotated[arg.annotation, Depends(_reader(arg.annotation))])
+            if inspect.isclass(arg.annotation) and issubclass(arg.annotation, Body)
+            else arg
+            for arg in signature.parameters.values()
         ]
 
         def post(**arguments: Any) -> RedirectResponse:
@@ -152,7 +152,7 @@ def local(path: str) -> str:
 
 # ── Settings of a run ────────────────────────────────────────────────────────────────────────────
 
-N_ = str  # marks texts for translation; templates and `rejected` look them up
+N_ = str  # marks texts for translation; templates and `rejected_values` look them up
 OF_A_MODEL = ("temperature", "chat_model")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "check": ("top_k", "confirmation_threshold", "dense_share", *OF_A_MODEL),
@@ -216,7 +216,7 @@ _FIELDS = {
 }
 
 
-def rejected(
+def rejected_values(
     request: Request, problem: Problem, form: FormData | Mapping[str, str]
 ) -> dict[str, Any]:
     """Template values for a rejected form. Raises the problem if the form did not cause it."""
@@ -234,10 +234,10 @@ def rejected(
             is_list = field in LISTED and error["where"] == field
             message = say(_TOO_MANY) % {"most": MOST_AT_ONCE} if is_list else say(_TOO_LONG)
         faults.setdefault(field if field in _MESSAGES else "", message)
-    return {"status": 422, "faults": faults, "given": typed(form)}
+    return {"status": 422, "faults": faults, "given": typed_texts(form)}
 
 
-def typed(form: FormData | Mapping[str, str]) -> dict[str, str]:
+def typed_texts(form: FormData | Mapping[str, str]) -> dict[str, str]:
     """The texts of a form, to be shown in it again."""
     texts = {name: value for name, value in form.items() if isinstance(value, str)}
     if isinstance(form, FormData):

@@ -59,11 +59,11 @@ ALLOWED: dict[Role, frozenset[Permission]] = {
 }
 
 
-def allowed(role: Role) -> frozenset[str]:
+def permissions_of(role: Role) -> frozenset[str]:
     """The permissions of a role, including those added by plugins; an admin has all."""
     added = {
         permission
-        for plugin in plugins.loaded()
+        for plugin in plugins.load_all()
         for permission, roles in plugin.permissions.items()
         if role is Role.ADMIN or role in roles
     }
@@ -102,7 +102,7 @@ class Identity:
         return Permission.ADMIN in self.may
 
     @property
-    def listed(self) -> str:
+    def listed_owner(self) -> str:
         """Whose jobs are listed: no one's if others use the account, who get theirs by address."""
         return "" if self.shared else self.account_id
 
@@ -121,9 +121,9 @@ OF_WIKI = "of_wiki"  # a key in the request's state: the origin of a wiki
 # ── Sessions and API keys ────────────────────────────────────────────────────────────────────────
 
 
-def csrf_of(token: str, what: str = "csrf") -> str:
+def csrf_of(token: str, purpose: str = "csrf") -> str:
     """The CSRF token of a session, or another value that is derived from its cookie."""
-    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), what.encode(), "sha256")
+    digest = hmac.digest(token.encode("utf-8", "surrogatepass"), purpose.encode(), "sha256")
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
@@ -143,12 +143,12 @@ class ApiKey:
 class Sessions:
     """Logged-in browsers. Every method is one transaction."""
 
-    def __init__(self, database: Database, idle: float, whole: float, shared: str = "") -> None:
-        """End a session after `idle` seconds without a request, and after `whole` in any case.
+    def __init__(self, database: Database, idle: float, lifetime: float, shared: str = "") -> None:
+        """End a session after `idle` seconds without a request, and after `lifetime` in any case.
 
         `shared` is the `name_key` of the shared account.
         """
-        self._db, self._idle, self._whole, self._shared = database, idle, whole, shared
+        self._db, self._idle, self._lifetime, self._shared = database, idle, lifetime, shared
 
     def begin(self, account_id: str, earlier: str = "") -> str:
         """Start a session and end the browser's earlier one; return a token of 43 characters.
@@ -178,7 +178,7 @@ class Sessions:
         if at - row.seen > SEEN_SECONDS:
             self._db.write(sessions.update().where(held).values(seen=at))
         role, shared = Role(row.role), row.name_key == self._shared
-        may = allowed(role) & SHARED if shared else allowed(role)
+        may = permissions_of(role) & SHARED if shared else permissions_of(role)
         begun = {"csrf": csrf_of(token), "logged_in": row.created, "shared": shared}
         return Identity(row.account_id, row.name, role, may, **begun)
 
@@ -186,7 +186,7 @@ class Sessions:
         self._db.write(sessions.delete().where(sessions.c.token_hash == hash_secret(token)))
 
     def alive(self, at: float) -> sa.ColumnElement[bool]:
-        return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._whole)
+        return (sessions.c.seen > at - self._idle) & (sessions.c.created > at - self._lifetime)
 
 
 class ApiKeys:
@@ -219,15 +219,15 @@ class ApiKeys:
             return None
         if at - (row.used or 0.0) > SEEN_SECONDS:
             self._db.write(api_keys.update().where(held).values(used=at))
-        may = allowed(Role(row.role)) & set(row.scopes)
+        may = permissions_of(Role(row.role)) & set(row.scopes)
         return Identity(row.account_id, row.account, Role(row.role), may, key_id=row.key_id)
 
     def of(self, account_id: str) -> list[ApiKey]:
         """An account's keys, newest first, including expired ones."""
         wanted = sa.select(*(api_keys.c[name] for name in ApiKey.__slots__))
-        mine = wanted.where(api_keys.c.account_id == account_id)
-        found = self._db.rows(mine.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
-        return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in found]
+        query = wanted.where(api_keys.c.account_id == account_id)
+        keys = self._db.rows(query.order_by(api_keys.c.created.desc(), api_keys.c.key_id))
+        return [ApiKey(**{**row._mapping, "scopes": tuple(row.scopes)}) for row in keys]
 
     def revoke(self, account_id: str, key_id: str) -> bool:
         this = (api_keys.c.account_id == account_id) & (api_keys.c.key_id == key_id)
@@ -286,7 +286,7 @@ def account_owner(request: Request) -> Identity:
 def needs(may: str) -> Callable[[Request], Identity]:
     """Dependency: a user with this permission. Raises Problem: 401; 403, also without consent."""
 
-    def permitted(request: Request) -> Identity:
+    def permitted_user(request: Request) -> Identity:
         identity = any_user(request)
         if identity.consent is Consent.MISSING:
             raise Problem(403, "consent_required", "Accept the terms at /consent first.")
@@ -297,8 +297,8 @@ def needs(may: str) -> Callable[[Request], Identity]:
             raise Problem(403, "not_allowed", detail)
         return identity
 
-    permitted.declares = str(may)  # type: ignore[attr-defined]
-    return permitted
+    permitted_user.declares = str(may)  # type: ignore[attr-defined]
+    return permitted_user
 
 
 def declares(dependency: object) -> str | None:

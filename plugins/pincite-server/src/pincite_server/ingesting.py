@@ -81,8 +81,8 @@ def ingest(
         raise InputError("The files no longer exist. Upload them again.")
     files = _named_apart(IngestRequest.model_validate(request).files, folder)
     # A `file:` URL would reveal the server's folders.
-    urls = {(folder / each.stored).resolve().as_uri(): upload_url(each.name) for each in files}
-    called = {each.name: folder / each.stored for each in files}
+    urls = {(folder / file.stored).resolve().as_uri(): upload_url(file.name) for file in files}
+    called = {file.name: folder / file.stored for file in files}
     how = How(reread=True, called=called, named=lambda url: urls.get(url, url))
     outcome, complete = Outcome(), True
 
@@ -106,7 +106,7 @@ def ingest(
         n_changed=len(outcome.changed),
         n_removed=len(outcome.removed),
         n_problems=outcome.n_unread,
-        problems=tuple(_unread(each, folder, files) for each in outcome.unread),
+        problems=tuple(_unread(unread, folder, files) for unread in outcome.unread),
         restarted=restarted,
     )
     return Done(codec.to_json(result), complete)
@@ -114,17 +114,17 @@ def ingest(
 
 def _named_apart(files: Sequence[SentFile], folder: Path) -> list[SentFile]:
     """The files with unique names: "a.pdf" and "a (2).pdf"; equal files of one name only once."""
-    found = dict[str, SentFile]()
-    for each in files:
-        ending = PurePosixPath(each.name).suffix
-        name, n = each.name, 1
-        while (other := found.get(name)) and not filecmp.cmp(
-            folder / other.stored, folder / each.stored, shallow=False
+    by_name = dict[str, SentFile]()
+    for file in files:
+        ending = PurePosixPath(file.name).suffix
+        name, n = file.name, 1
+        while (other := by_name.get(name)) and not filecmp.cmp(
+            folder / other.stored, folder / file.stored, shallow=False
         ):
             n += 1
-            name = f"{each.name.removesuffix(ending)} ({n}){ending}"
-        found.setdefault(name, each.model_copy(update={"name": name}))
-    return [*found.values()]
+            name = f"{file.name.removesuffix(ending)} ({n}){ending}"
+        by_name.setdefault(name, file.model_copy(update={"name": name}))
+    return [*by_name.values()]
 
 
 def _writing(folder: Path, encoder: Encoder, emit: Emit) -> Corpus:
@@ -142,12 +142,12 @@ def _writing(folder: Path, encoder: Encoder, emit: Emit) -> Corpus:
 
 def _unread(unread: Unchecked, folder: Path, files: Sequence[SentFile]) -> Unread:
     """Describe a read failure with original file names instead of server paths."""
-    name = next((each.name for each in files if unread.url == upload_url(each.name)), "")
+    name = next((file.name for file in files if unread.url == upload_url(file.name)), "")
     place, detail = ("" if name else unread.url), unread.detail
-    for each in files:
-        if not name and (place.startswith(each.stored) or each.stored in detail):
-            name = each.name
-        for stored in (str(folder / each.stored), each.stored):
-            place, detail = place.replace(stored, each.name), detail.replace(stored, each.name)
+    for file in files:
+        if not name and (place.startswith(file.stored) or file.stored in detail):
+            name = file.name
+        for stored in (str(folder / file.stored), file.stored):
+            place, detail = place.replace(stored, file.name), detail.replace(stored, file.name)
     detail = detail.replace(str(folder), "")
     return Unread(name, whole(place)[:MAX_DETAIL], unread.reason, whole(detail)[:MAX_DETAIL])

@@ -24,7 +24,7 @@ from pincite.errors import InputError, PinciteError
 from pincite.models.session import cores
 from pincite.settings import Settings
 from pincite_server import ingesting, work
-from pincite_server.corpora import CorpusRegister, hide_places, removed
+from pincite_server.corpora import CorpusRegister, hide_places, remove_folder
 from pincite_server.database import Database, DatabaseError
 from pincite_server.jobs import Done, Job, JobStore, Status
 from pincite_server.logs import configure_logs
@@ -134,7 +134,7 @@ class Runner:
             folder = self._corpora.folder_of(job.request["corpus"])
             files = self._uploads.at(job.request["upload"])
             events = _patiently(lambda: self._store.events(job.job_id, limit=job.n_events))
-            again = any(each.data.get("again") for each in events if each.kind == "queued")
+            again = any(event.data.get("again") for event in events if event.kind == "queued")
             settings = self._settings
             return ingesting.ingest(job.request, folder, files, settings, progress, restarted=again)
         request = _patiently(lambda: self._store.full_request(job))
@@ -150,18 +150,18 @@ class Runner:
         if ended is None or ended.ended:
             self._uploads.remove(job.request["upload"])
         if self._corpora.get(job.request["corpus"]) is None:
-            removed(self._corpora.folder_of(job.request["corpus"]))
+            remove_folder(self._corpora.folder_of(job.request["corpus"]))
 
     def _addresses(self, job: Job) -> dict[str, Address] | None:
         """The request's corpora by name; None if it has none or one no longer exists."""
-        found = dict[str, Address]()
+        addresses = dict[str, Address]()
         for corpus_id in corpora_in(job.request.get("corpus")):
             entry = self._corpora.get(corpus_id)
             if entry is None:
                 return None
-            name = f"{entry.name} ({corpus_id})" if entry.name in found else entry.name
-            found[name] = entry.address
-        return found or None
+            name = f"{entry.name} ({corpus_id})" if entry.name in addresses else entry.name
+            addresses[name] = entry.address
+        return addresses or None
 
 
 def _patiently(act: Callable[[], T]) -> T:

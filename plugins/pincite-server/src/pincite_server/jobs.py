@@ -101,9 +101,9 @@ _WAITING = sa.select(jobs.c.job_id).where(jobs.c.status == Status.QUEUED)
 class JobStore:
     """The job queue and the results. Every method is one transaction."""
 
-    def __init__(self, database: Database, *, queue: int = 100, each: int = 0) -> None:
-        """Limit waiting jobs to `queue`, and unended jobs of each owner to `each` (0: no limit)."""
-        self._db, self._queue, self._each = database, queue, each
+    def __init__(self, database: Database, *, queue: int = 100, per_owner: int = 0) -> None:
+        """Allow `queue` waiting jobs, and `per_owner` unended ones of each owner (0: no limit)."""
+        self._db, self._queue, self._per_owner = database, queue, per_owner
 
     # ── For requests ─────────────────────────────────────────────────────────────────────────────
 
@@ -128,7 +128,7 @@ class JobStore:
         row = self._db.first(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id))
         return _job(row) if row else None
 
-    def listed(
+    def list_jobs(
         self,
         owner: str | None,
         limit: int,
@@ -165,7 +165,7 @@ class JobStore:
         last, *by_age = _TURN
         turn = sa.func.row_number().over(partition_by=jobs.c.owner, order_by=by_age)
         oldest = sa.func.min(jobs.c.created).over(partition_by=jobs.c.owner)
-        waiting = [each for (each,) in self._db.rows(_WAITING.order_by(turn, last, oldest))]
+        waiting = [other_id for (other_id,) in self._db.rows(_WAITING.order_by(turn, last, oldest))]
         return waiting.index(job_id) if job_id in waiting else 0
 
     def result(self, job_id: str) -> bytes | None:
@@ -217,16 +217,16 @@ class JobStore:
         wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
-        found = [request for (request,) in self._db.rows(wanted)]
-        return {each["upload"]: sum(f["n_bytes"] for f in each["files"]) for each in found}
+        bodies = [body for (body,) in self._db.rows(wanted)]
+        return {body["upload"]: sum(f["n_bytes"] for f in body["files"]) for body in bodies}
 
     def counts(self) -> dict[Status, int]:
         wanted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)
-        found = {Status(status): n for status, n in self._db.rows(wanted)}
-        return {status: found.get(status, 0) for status in Status}
+        by_status = {Status(status): n for status, n in self._db.rows(wanted)}
+        return {status: by_status.get(status, 0) for status in Status}
 
     def count_abandoned(self) -> int:
-        return int(self._db.scalar(sa.select(sa.func.count()).where(_abandoned())))
+        return int(self._db.scalar(sa.select(sa.func.count()).where(_is_abandoned())))
 
     def count_ignored(self) -> int:
         """Jobs that have waited longer than a lease, if no worker runs or has ended any since."""
@@ -305,11 +305,11 @@ class JobStore:
     def requeue_abandoned(self) -> list[str]:
         """Requeue jobs whose lease expired, or fail them after `MAX_ATTEMPTS`; return their ids."""
         with self._db.writing() as db:
-            lost = sa.select(*_COLUMNS).where(_abandoned()).with_for_update(skip_locked=True)
-            found = [_job(row) for row in db.execute(lost).all()]
-            for job in found:
+            lost = sa.select(*_COLUMNS).where(_is_abandoned()).with_for_update(skip_locked=True)
+            lost_jobs = [_job(row) for row in db.execute(lost).all()]
+            for job in lost_jobs:
                 self._put_back(db, job)
-        return [job.job_id for job in found]
+        return [job.job_id for job in lost_jobs]
 
     def requeue(self, job_id: str, worker: str, *, died: bool) -> None:
         """Requeue a job. It counts as an attempt if the process died."""
@@ -324,7 +324,7 @@ class JobStore:
     def _check_limits(self, db: sa.Connection, owner: str) -> None:
         count = sa.select(sa.func.count()).select_from(jobs)
         own = count.where(jobs.c.status.not_in(ENDED), jobs.c.owner == owner)
-        if self._each and (n_own := db.execute(own).scalar_one()) >= self._each:
+        if self._per_owner and (n_own := db.execute(own).scalar_one()) >= self._per_owner:
             detail = f"You already have {n_own} waiting or running jobs, the limit for an account."
             detail += " Try again when one has ended, or cancel one."
             raise Problem(429, "too_many_of_yours", detail, headers=_RETRY)
@@ -376,7 +376,7 @@ class JobStore:
         return _job(db.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).one())
 
 
-def _abandoned() -> sa.ColumnElement[bool]:
+def _is_abandoned() -> sa.ColumnElement[bool]:
     """Whether the lease of a running job has expired."""
     return (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
 

@@ -37,9 +37,9 @@ def translations(language: str) -> gettext.NullTranslations:
 def language_of(request: Request) -> str:
     """The language that the visitor chose, else the browser's first that we support."""
     accepted = request.headers.get("accept-language", "").lower().split(",")
-    codes = [re.split("[-;]", each.strip())[0] for each in accepted]
+    codes = [re.split("[-;]", part.strip())[0] for part in accepted]
     chosen = request.cookies.get(LANGUAGE, "")
-    return next((each for each in (chosen, *codes) if each in LANGUAGES), "en")
+    return next((code for code in (chosen, *codes) if code in LANGUAGES), "en")
 
 
 # ── Texts of the operator ────────────────────────────────────────────────────────────────────────
@@ -54,22 +54,22 @@ def read_texts(path: str) -> dict[str, str]:
 
     Titles are plain text, the others Markdown. Raises ConfigError: it has another name or value.
     """
-    found = dict[str, str]()
+    texts = dict[str, str]()
     for language, table in schema.read_toml(Path(path).expanduser()).items() if path else ():
         if language not in LANGUAGES or not isinstance(table, dict):
             raise ConfigError(f"{path}: {language} is no table of {' or '.join(LANGUAGES)}.")
         for name, text in schema.checked(_Texts, table, f"{path}: {language}").items():
-            found[f"{language}.{name}"] = text if name.endswith("title") else markdown(text)
-    return found
+            texts[f"{language}.{name}"] = text if name.endswith("title") else markdown(text)
+    return texts
 
 
 def read_terms(path: str) -> dict[str, str]:
     """The consent page by language: `consent.md`, and `consent.de.md` if there is one."""
     if not path:
         return {}
-    files = {each: str(Path(path).with_suffix(f".{each}.md")) for each in LANGUAGES}
-    given = {each: file for each, file in files.items() if Path(file).expanduser().exists()}
-    return {each: markdown(read_text(file)) for each, file in ({"en": path} | given).items()}
+    files = {code: str(Path(path).with_suffix(f".{code}.md")) for code in LANGUAGES}
+    given = {code: file for code, file in files.items() if Path(file).expanduser().exists()}
+    return {code: markdown(read_text(file)) for code, file in ({"en": path} | given).items()}
 
 
 def markdown(text: str) -> Markup:
@@ -84,7 +84,7 @@ def markdown(text: str) -> Markup:
     return Markup(parser.renderer.render(tokens, parser.options, {}))  # noqa: S704 - escaped there
 
 
-def chosen(texts: Mapping[str, str], language: str, name: str = "") -> str:
+def text_of(texts: Mapping[str, str], language: str, name: str = "") -> str:
     """The text of a name in this language, or else in English; empty without one."""
-    own, english = (f"{each}.{name}".rstrip(".") for each in (language, "en"))
+    own, english = (f"{code}.{name}".rstrip(".") for code in (language, "en"))
     return texts.get(own) or texts.get(english, "")

@@ -81,7 +81,7 @@ class SecurityMiddleware:
         REQUEST_ID.set(request_id)  # for logging; this request's threads inherit it
         begin, status, begun = time.perf_counter(), 500, False
 
-        async def sent(message: Message) -> None:
+        async def reply(message: Message) -> None:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
@@ -95,9 +95,9 @@ class SecurityMiddleware:
         request = Request(scope)
         try:
             if problem := self._refuse(request):
-                await response(request, problem)(scope, receive, sent)
+                await response(request, problem)(scope, receive, reply)
                 return
-            await self._app(scope, _limit(receive, self._body_bytes(scope["path"])), sent)
+            await self._app(scope, _limit(receive, self._body_bytes(scope["path"])), reply)
         except Exception as error:
             if isinstance(error, HTTPException):  # of `_limit`
                 problem = Problem(413, "too_large", error.detail)
@@ -106,7 +106,7 @@ class SecurityMiddleware:
                 detail = "Internal error; see the server's log under this request's id."
                 problem = Problem(500, "internal", detail)
             if not begun:
-                await response(request, problem)(scope, receive, sent)
+                await response(request, problem)(scope, receive, reply)
         finally:
             seconds = time.perf_counter() - begin
             self._observe(_pattern(scope), status, seconds)
@@ -185,7 +185,7 @@ def _embeds_nothing(headers: Headers) -> bool:
 def _limit(receive: Receive, limit: int) -> Receive:
     left = limit
 
-    async def limited() -> Message:
+    async def receive_limited() -> Message:
         nonlocal left
         message = await receive()
         left -= len(message.get("body", b""))
@@ -194,13 +194,13 @@ def _limit(receive: Receive, limit: int) -> Receive:
             raise HTTPException(413, f"A request may have at most {limit:,} bytes.")
         return message
 
-    return limited
+    return receive_limited
 
 
 def _name(netloc: str) -> str:
     """The host without its port, in lower case; empty if invalid."""
-    found = _HOST.fullmatch(netloc.lower())
-    return (found["v6"] or found["name"]) if found else ""
+    match = _HOST.fullmatch(netloc.lower())
+    return (match["v6"] or match["name"]) if match else ""
 
 
 MAX_BUCKETS = 100_000  # 20 MB; the least recently used is dropped
@@ -263,15 +263,15 @@ class Limits:
             if wait := buckets.take(key):
                 raise too_many("Too many failed attempts.", wait)
 
-        def succeeded() -> None:
+        def forget_try() -> None:
             for buckets, key in attempts:
                 buckets.put_back(key)
 
-        return succeeded
+        return forget_try
 
 
-def too_many(what: str, seconds: int) -> Problem:
-    detail = f"{what} Try again in {seconds} s."
+def too_many(reason: str, seconds: int) -> Problem:
+    detail = f"{reason} Try again in {seconds} s."
     return Problem(429, "too_many_requests", detail, headers={"Retry-After": str(seconds)})
 
 

@@ -46,7 +46,7 @@ Kind = Literal["mediawiki", "oidc"]
 LOG = logging.getLogger("pincite.server")
 
 
-def refused(detail: str) -> Problem:
+def refusal(detail: str) -> Problem:
     """The provider did not identify the user, or has blocked them."""
     return Problem(403, "login_refused", detail)
 
@@ -61,7 +61,7 @@ class Endpoints(NamedTuple):
 
 
 @cache
-def discovered(issuer: str) -> Endpoints:
+def discover_endpoints(issuer: str) -> Endpoints:
     """What an issuer publishes (OpenID Connect Discovery 1.0). Raises Problem, never cached."""
 
     async def fetch() -> Any:
@@ -79,7 +79,7 @@ def discovered(issuer: str) -> Endpoints:
     except Exception as error:  # a remote server may respond with anything
         LOG.warning("OpenID discovery at %s failed: %r", issuer, error)
         what = "The login service does not answer as expected. Try again later, or ask the operator"
-        raise refused(f"{what} of this server.") from error
+        raise refusal(f"{what} of this server.") from error
     post = "client_secret_post"
     return Endpoints(authorize, token, profile, post if post in methods else "client_secret_basic")
 
@@ -110,7 +110,7 @@ class Provider:
             urls = f"{base}/authorize", f"{base}/access_token", f"{base}/resource/profile"
             return Endpoints(*urls)
         if self.issuer:
-            return discovered(self.issuer)
+            return discover_endpoints(self.issuer)
         return Endpoints(self.authorize_url, self.token_url, self.profile_url)
 
 
@@ -158,12 +158,12 @@ def fetch_person(provider: Provider, callback: str, code: str, verifier: str) ->
         profile = _within_time(fetch)
     except OAuthError as error:
         reason = whole(str(error.error))[:100]
-        raise refused(f"The provider refused ({reason}). Try again.") from error
+        raise refusal(f"The provider refused ({reason}). Try again.") from error
     except Exception as error:  # a remote server may respond with anything
         name = type(error).__name__
-        raise refused(f"The provider did not answer as expected ({name}).") from error
+        raise refusal(f"The provider did not answer as expected ({name}).") from error
     if not isinstance(profile, dict):
-        raise refused("The provider did not identify the user.")
+        raise refusal("The provider did not identify the user.")
     return _person(provider, profile)
 
 
@@ -171,9 +171,9 @@ def _person(provider: Provider, profile: Mapping[str, Any]) -> Person:
     subject = profile.get(provider.subject)
     stated = str(subject) if type(subject) in (str, int) else ""
     if not 1 <= len(stated) <= 200 or not stated.isprintable():  # half a surrogate pair
-        raise refused(f"The provider sent no {provider.subject!r}, which identifies a user.")
+        raise refusal(f"The provider sent no {provider.subject!r}, which identifies a user.")
     if profile.get("blocked") is True:  # a field of MediaWiki profiles
-        raise refused("This account is blocked at the provider.")
+        raise refusal("This account is blocked at the provider.")
     fields = [provider.username] if provider.username else USERNAMES
     names = [profile[field] for field in fields if isinstance(profile.get(field), str)]
     return Person(stated, whole(names[0]) if names else "")

@@ -28,9 +28,9 @@ def examine(settings: ServerSettings) -> Iterator[Part]:
     yield folder(settings)
     database = Database(settings.database_url)
     try:
-        found = tables(database)
-        yield found
-        if found.well:
+        part = tables(database)
+        yield part
+        if part.well:
             yield _jobs(JobStore(database), settings.queue)
             yield workers(JobStore(database))
             yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
@@ -49,12 +49,12 @@ def folder(settings: ServerSettings) -> Part:
 
 def tables(database: Database) -> Part:
     try:
-        found = database.version()
+        version = database.version()
     except PinciteError as error:
         return Part("database", False, str(error))
-    if found == VERSION:
+    if version == VERSION:
         return Part("database", True, database.shown)
-    what = f"its tables have version {found}, expected {VERSION}" if found else "no tables yet"
+    what = f"its tables have version {version}, expected {VERSION}" if version else "no tables yet"
     return Part("database", False, f"{database.shown}: {what}")
 
 
@@ -74,10 +74,10 @@ def workers(store: JobStore) -> Part:
 
 
 def _corpora(register: CorpusRegister) -> Part:
-    every = register.listed()
-    if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
+    entries = register.entries()
+    if faults := [*filter(None, map(fault, filter(register.is_linked, entries)))]:
         return Part("corpora", False, "; ".join(faults))
-    return Part("corpora", True, f"{len(every)}; `pincite corpus verify FOLDER` examines one")
+    return Part("corpora", True, f"{len(entries)}; `pincite corpus verify FOLDER` examines one")
 
 
 # ── Metrics ──────────────────────────────────────────────────────────────────────────────────────

@@ -33,12 +33,12 @@ class Plugin:
 
 
 @cache
-def loaded() -> tuple[Plugin, ...]:
+def load_all() -> tuple[Plugin, ...]:
     """The installed plugins, by name."""
-    found: list[Plugin] = [point.load() for point in entry_points(group=GROUP)]
-    return tuple(sorted(found, key=lambda plugin: plugin.name))
+    plugins: list[Plugin] = [point.load() for point in entry_points(group=GROUP)]
+    return tuple(sorted(plugins, key=lambda plugin: plugin.name))
 
 
 def folders(name: str) -> list[Path]:
-    own = [plugin.folder / name for plugin in loaded() if plugin.folder]
+    own = [plugin.folder / name for plugin in load_all() if plugin.folder]
     return list(filter(Path.is_dir, own))

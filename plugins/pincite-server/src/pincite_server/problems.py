@@ -63,10 +63,10 @@ class Problem(PinciteError):
         return self.status == 422 and self.code != "account_full"
 
 
-def not_found(what: str = "") -> Problem:
+def not_found(detail: str = "") -> Problem:
     """404, for missing objects and for objects of other users."""
-    detail = "There is nothing at this address, or nothing that you may see."
-    return Problem(404, "not_found", what or detail)
+    default = "There is nothing at this address, or nothing that you may see."
+    return Problem(404, "not_found", detail or default)
 
 
 _OBJECT = "expected an object"
@@ -87,16 +87,16 @@ def unknown_field(name: str, known: Collection[str]) -> str:
     return f"unknown field; expected {', '.join(known)}"
 
 
-def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
+def invalid_request(details: Sequence[Mapping[str, Any]]) -> Problem:
     """422, with the errors that pydantic found in a request."""
     errors = []
-    for each in found:
-        values = each.get("ctx", {})
-        where = [*each["loc"], *filter(None, [values.get("field")])]
-        words = _WORDS.get(each["type"])
-        what = words.format(**values) if words else str(each["msg"])
+    for error in details:
+        values = error.get("ctx", {})
+        where = [*error["loc"], *filter(None, [values.get("field")])]
+        words = _WORDS.get(error["type"])
+        what = words.format(**values) if words else str(error["msg"])
         path = ".".join(map(str, where)) or "form"
-        errors.append({"where": path, "what": what, "kind": each["type"]})
+        errors.append({"where": path, "what": what, "kind": error["type"]})
     first = errors[0]
     return Problem(422, "invalid_request", f"{first['where']}: {first['what']}.", errors=errors)
 
@@ -104,11 +104,11 @@ def invalid_request(found: Sequence[Mapping[str, Any]]) -> Problem:
 def install(app: FastAPI) -> None:
     """Register handlers that turn every error into a problem."""
 
-    async def answered(request: Request, error: Exception) -> Response:
+    async def answer(request: Request, error: Exception) -> Response:
         return response(request, _problem(error))
 
     for kind in (RequestValidationError, HTTPException, PinciteError):
-        app.add_exception_handler(kind, answered)
+        app.add_exception_handler(kind, answer)
 
 
 def _problem(error: Exception) -> Problem:

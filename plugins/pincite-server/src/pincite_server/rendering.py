@@ -28,7 +28,7 @@ from pincite.verbs.verify import render, wording
 from pincite_server import plugins
 from pincite_server.identity import Identity, Permission
 from pincite_server.jobs import Job
-from pincite_server.languages import LANGUAGES, chosen, language_of, translations
+from pincite_server.languages import LANGUAGES, language_of, text_of, translations
 from pincite_server.problems import path_of
 from pincite_server.routing import csrf_for
 
@@ -95,19 +95,19 @@ def page(
         csrf=csrf_for(request),
         here=path_of(request),
         path=request.url.path,
-        text_of=partial(chosen, request.app.state.texts, language),
+        text_of=partial(text_of, request.app.state.texts, language),
         language=language,
         languages=LANGUAGES,
         server_mode=server.mode == "server",
         start=server.start,
         version=version("pincite"),
-        added=[each for plugin in plugins.loaded() for each in plugin.navigation],
+        added=[link for plugin in plugins.load_all() for link in plugin.navigation],
     )
     # Documents may contain a lone surrogate, which UTF-8 cannot encode.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
 
 
-def rendered(name: str, language: str, **values: Any) -> str:
+def page_alone(name: str, language: str, **values: Any) -> str:
     """Render a self-contained page with its styles inline."""
     template = _environment(language).get_template(name)
     values |= {"language": language, "style": templates.style()}
@@ -155,9 +155,9 @@ def static_files() -> dict[str, bytes]:
     """The static files of the server and its plugins, by name."""
     paths = [STATIC / "icon.svg", STATIC / "pages.js"]
     paths += [path for folder in plugins.folders("static") for path in folder.iterdir()]
-    found = {path.name: path.read_bytes() for path in paths}
+    files = {path.name: path.read_bytes() for path in paths}
     htmx = (STATIC / "htmx" / "htmx.min.js").read_bytes()
-    return found | {"htmx.js": htmx, "pincite.css": _style().encode()}
+    return files | {"htmx.js": htmx, "pincite.css": _style().encode()}
 
 
 @cache

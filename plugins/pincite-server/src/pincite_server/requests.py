@@ -141,9 +141,9 @@ _MODEL: Any = request_model(
 class Tuning(_MODEL):  # type: ignore[misc]  # mypy cannot see the fields
     """Settings of a run that a request may change; for the others, the server's are used."""
 
-    def given(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.model_dump(exclude_none=True)
-        return found
+    def overrides(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.model_dump(exclude_none=True)
+        return values
 
 
 class VerifyRequest(Body):
@@ -243,7 +243,7 @@ class IngestRequest(Body):
 
     @property
     def subject(self) -> str:
-        return _first([each.name for each in self.files])
+        return _first([file.name for file in self.files])
 
 
 Request = VerifyRequest | CheckRequest | AskRequest

@@ -38,10 +38,10 @@ from pincite_server.identity import (
     Permission,
     Role,
     Sessions,
-    allowed,
     csrf_of,
     declares,
     is_public,
+    permissions_of,
     wiki_of,
 )
 from pincite_server.middleware import SAFE
@@ -75,7 +75,7 @@ def check_json(body: bytes) -> None:
     outside = b"".join(pieces[::2])
     too_many = len(pieces) > most or sum(map(outside.count, (b"[", b"{", b","))) > MAX_ITEMS
     brackets = () if too_many else _BRACKET.findall(outside)
-    depths = accumulate(1 if each in b"[{" else -1 for each in brackets)
+    depths = accumulate(1 if bracket in b"[{" else -1 for bracket in brackets)
     if too_many or max(depths, default=0) > MAX_DEPTH:
         what = f"JSON may have at most {MAX_DEPTH} levels and {MAX_ITEMS:,} values."
         raise Problem(422, "json_too_complex", what)
@@ -107,7 +107,7 @@ class GuardedRoute(APIRoute):
         public = all(map(is_public, checks))
         takes_json = self.body_field is not None
 
-        async def guarded(request: Request) -> Response:
+        async def check_and_handle(request: Request) -> Response:
             if request.method in SAFE:
                 return await handle(request)
             for check in checks:
@@ -134,7 +134,7 @@ class GuardedRoute(APIRoute):
                 except ClientDisconnect as error:
                     raise Problem(400, "incomplete", "The body ended too early.") from error
 
-        return guarded
+        return check_and_handle
 
 
 def media_type(request: Request) -> str:
@@ -155,11 +155,11 @@ Router = partial(APIRouter, route_class=GuardedRoute)
 
 
 def _dependencies(dependant: Dependant) -> Iterator[Callable[..., Any]]:
-    for each in dependant.dependencies:
-        if each.call and declares(each.call):
-            yield each.call
+    for dependency in dependant.dependencies:
+        if dependency.call and declares(dependency.call):
+            yield dependency.call
         else:
-            yield from _dependencies(each)
+            yield from _dependencies(dependency)
 
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
@@ -183,7 +183,7 @@ def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings, term
         if identity is None or not terms:
             return identity
         mark = request.cookies.get(cookie_name(settings, "consent"), "")
-        choices = (each for each in Consent if consent_mark(token or "", terms, each) == mark)
+        choices = (choice for choice in Consent if consent_mark(token or "", terms, choice) == mark)
         return replace(identity, consent=next(choices, Consent.MISSING))
 
     return identify
@@ -194,7 +194,7 @@ def local_identifier(token: str) -> Identify:
 
     def identify(request: Request) -> Identity | None:
         if not wiki_of(request):
-            return replace(LOCAL_USER, may=allowed(Role.ADMIN))
+            return replace(LOCAL_USER, may=permissions_of(Role.ADMIN))
         sent = bearer(request) or ""
         return WIKI_USER if hmac.compare_digest(sent.encode(), token.encode()) else None
 
@@ -211,21 +211,21 @@ def bearer(request: Request) -> str | None:
     return key.strip() if kind.lower() == "bearer" else None
 
 
-def cookie_name(settings: ServerSettings, what: Cookie = "session") -> str:
+def cookie_name(settings: ServerSettings, cookie: Cookie = "session") -> str:
     """The name of a cookie. Only this host can set `__Host-` cookies, over https."""
-    return f"__Host-pincite-{what}" if settings.secure_cookies else f"pincite-{what}"
+    return f"__Host-pincite-{cookie}" if settings.secure_cookies else f"pincite-{cookie}"
 
 
 def set_cookie(
-    response: Response, settings: ServerSettings, what: Cookie, value: str, seconds: float
+    response: Response, settings: ServerSettings, cookie: Cookie, value: str, seconds: float
 ) -> None:
     """Set a cookie for some time; 0 removes it."""
     # SameSite is "lax", Starlette's default: a provider returns the browser through a link.
-    name, secure = cookie_name(settings, what), settings.secure_cookies
+    name, secure = cookie_name(settings, cookie), settings.secure_cookies
     response.set_cookie(name, value, int(seconds), secure=secure, httponly=True)
 
 
-async def csrf_checked(request: Request) -> None:
+async def check_csrf(request: Request) -> None:
     """Dependency of all routes: a change in a session needs its CSRF token. Raises Problem: 403."""
     if request.method in SAFE or "authorization" in request.headers:
         return

@@ -24,7 +24,7 @@ from pincite_server.demo import furnish
 from pincite_server.identity import LOCAL
 from pincite_server.logs import configure_logs
 from pincite_server.settings import LOCAL_NAMES, ServerSettings, load
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 from pincite_server.wikis import browser_token
 from pincite_server.worker import Worker
 
@@ -54,7 +54,7 @@ def serve(
         server = load(options, config)
         if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
             os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(server.folder / "demo-copies")
-        site = opened(server, pipeline_settings.load({}, config))
+        site = open_site(server, pipeline_settings.load({}, config))
         for entry in link(site.corpora, LOCAL, server.corpora):
             if problem := fault(entry):
                 say(problem)
@@ -91,9 +91,9 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
         return
     place = f" --config {config}" if config else ""
     name = server.shared_account
-    if name and site.people.accounts.named(name) is None:
+    if name and site.people.accounts.by_name(name) is None:
         yield f"No account for visitors. Create it: pincite server user add {name}{place}"
-    elif not site.people.accounts.listed(1):
+    elif not site.people.accounts.list_accounts(1):
         yield f"No accounts yet. Create one: pincite server user add NAME --role admin{place}"
     is_public = server.host not in LOCAL_NAMES
     if is_public and server.secure_cookies and not server.address.startswith("https://"):
@@ -107,7 +107,7 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
 def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
     """Run jobs until Ctrl-C or SIGTERM. Raises ConfigError: a setting is invalid."""
     server = load(options, config)
-    site = opened(server, pipeline_settings.load({}, config))
+    site = open_site(server, pipeline_settings.load({}, config))
     slots = max(1, server.jobs_at_once)
     worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
     configure_logs(server.log)

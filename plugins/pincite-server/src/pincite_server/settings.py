@@ -143,8 +143,8 @@ class ServerSettings:
 def load(options: Mapping[str, object], config: Path | None = None) -> ServerSettings:
     """Load server settings from options, environment, file and defaults. Raises ConfigError."""
     pipeline_settings.load({}, config)  # every command reports what would stop `pincite serve`
-    found = schema.load_values(ServerSettings, options, config, table=TABLE)
-    return build(ServerSettings, {name: value for name, (value, _) in found.items()})
+    values = schema.load_values(ServerSettings, options, config, table=TABLE)
+    return build(ServerSettings, {name: value for name, (value, _) in values.items()})
 
 
 MAX_EXAMPLES = 12

@@ -47,9 +47,9 @@ class ShareLinks:
     def of(self, job_id: str) -> list[ShareLink]:
         """The unexpired links to a job, newest first."""
         fields = [share_links.c[name] for name in ShareLink.__slots__]
-        mine = (share_links.c.job_id == job_id) & (share_links.c.expires > now())
+        is_valid = (share_links.c.job_id == job_id) & (share_links.c.expires > now())
         ordered = sa.select(*fields).order_by(share_links.c.created.desc(), share_links.c.link_id)
-        return [ShareLink(*row) for row in self._db.rows(ordered.where(mine))]
+        return [ShareLink(*row) for row in self._db.rows(ordered.where(is_valid))]
 
     def revoke(self, job_id: str, link_id: str) -> bool:
         this = (share_links.c.job_id == job_id) & (share_links.c.link_id == link_id)

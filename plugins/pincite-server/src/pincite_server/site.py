@@ -13,7 +13,7 @@ from pincite.durable import n_bytes
 from pincite.library.private_copies import folder_of
 from pincite.settings import Settings
 from pincite_server.accounts import Accounts, name_key
-from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, removed
+from pincite_server.corpora import CorpusEntry, CorpusPool, CorpusRegister, remove_folder
 from pincite_server.database import Database, create_folder
 from pincite_server.feedback import FeedbackStore
 from pincite_server.identity import DAY, HOUR, ApiKeys, Identity, Sessions
@@ -83,7 +83,7 @@ class Site:
 
     def corpora_for(self, who: Identity) -> list[CorpusEntry]:
         """The corpora that a user may read, by name."""
-        return [entry for entry in self.corpora.listed() if who.may_read(entry)]
+        return [entry for entry in self.corpora.entries() if who.may_read(entry)]
 
     def close(self) -> None:
         self.pool.close()
@@ -105,9 +105,9 @@ class Site:
 
     def tidy(self) -> None:
         """Finish interrupted deletions; delete expired data, and uploads that no job references."""
-        for entry in self.corpora.deleted():
+        for entry in self.corpora.deleted_entries():
             folder = self.corpora.folder_of(entry.corpus_id)
-            if self.corpora.is_linked(entry) or removed(folder):
+            if self.corpora.is_linked(entry) or remove_folder(folder):
                 self.corpora.remove(entry.corpus_id)
         waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
         if n_swept := self.uploads.sweep(waiting | self.jobs.upload_sizes().keys()):
@@ -127,9 +127,9 @@ class Site:
         if not limit or self.server.mode == "local":
             return
         own = {
-            each.corpus_id: n_bytes(self.corpora.folder_of(each.corpus_id))
-            for each in self.corpora.listed()
-            if each.owner == owner
+            entry.corpus_id: n_bytes(self.corpora.folder_of(entry.corpus_id))
+            for entry in self.corpora.entries()
+            if entry.owner == owner
         }
         sizes = {
             "corpora": sum(own.values()),
@@ -160,17 +160,17 @@ def account_copies(server: ServerSettings, settings: Settings) -> AccountCopies:
     return AccountCopies(server.folder / OF_ACCOUNTS, local)
 
 
-def opened(server: ServerSettings, settings: Settings) -> Site:
+def open_site(server: ServerSettings, settings: Settings) -> Site:
     """Open the stores, creating folders and tables as needed."""
     create_folder(server.folder)
     database = Database(server.database_url)
     database.create_tables()
-    each = server.queue_each if server.mode == "server" else 0
+    per_owner = server.queue_each if server.mode == "server" else 0
     site = Site(
         server=server,
         settings=settings,
         database=database,
-        jobs=JobStore(database, queue=server.queue, each=each),
+        jobs=JobStore(database, queue=server.queue, per_owner=per_owner),
         corpora=CorpusRegister(database, server.folder / "corpora"),
         pool=CorpusPool(lambda: runtime.encoder(settings)),
         uploads=Uploads(server.folder / "uploads"),

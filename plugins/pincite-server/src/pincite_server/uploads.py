@@ -282,7 +282,7 @@ def unpack_files(stored: Path, files: Sequence[SentFile], into: Path) -> list[Un
             else:
                 folder.add(file.name, parts_of(file.name), partial(os.link, stored / file.stored))
         except _Full as full:
-            folder.unused += [Unused(each.name, full.args[0]) for each in files[number:]]
+            folder.unused += [Unused(file.name, full.args[0]) for file in files[number:]]
             break
     return folder.unused
 

@@ -123,15 +123,15 @@ def _report_findings(article: Article, emit: Emit) -> Callable[[Finding], None]:
     """Report each finding as it is made, with the places of its citations' marks."""
     n_judged = count(1)
 
-    def judged(finding: Finding) -> None:
+    def report_finding(finding: Finding) -> None:
         claim = finding.claim
-        found = {"claim_id": claim.claim_id, "label": str(finding.label)}
+        verdict = {"claim_id": claim.claim_id, "label": str(finding.label)}
         text = cells.shortened(claim.text, SHOWN_CHARS)
         at = [(citation.span.start, citation.span.end) for citation in claim.citations]
         counts = {"done": next(n_judged), "total": len(article.claims)}
-        emit("judged", {**found, "text": text, "at": at, **counts})
+        emit("judged", {**verdict, "text": text, "at": at, **counts})
 
-    return judged
+    return report_finding
 
 
 def _precision(article: Article, pipeline: VerifyPipeline) -> dict[str, Sequence[Any]]:
@@ -176,17 +176,17 @@ def _describe_files(files: article_files.ArticleFiles, upload: _Upload) -> Mappi
 def _without_folder(report: Report, folder: Path, listed: Collection[str]) -> Report:
     """Remove the server's upload folder from the report, and the warnings on `listed` files."""
 
-    def result(each: CitationResult) -> CitationResult:
-        outcome = each.outcome
+    def clean(result: CitationResult) -> CitationResult:
+        outcome = result.outcome
         if isinstance(outcome, Unchecked) and str(folder) in outcome.detail:
             outcome = dataclasses.replace(outcome, detail="no uploaded file is a copy of it")
-        return dataclasses.replace(each, outcome=outcome)
+        return dataclasses.replace(result, outcome=outcome)
 
     return dataclasses.replace(
         report,
         findings=tuple(
-            dataclasses.replace(each, citations=tuple(map(result, each.citations)))
-            for each in report.findings
+            dataclasses.replace(finding, citations=tuple(map(clean, finding.citations)))
+            for finding in report.findings
         ),
         warnings_coded=tuple(
             note for note in report.warnings_coded if note.values.get("file") not in listed
@@ -207,14 +207,14 @@ def _quoted_documents(
     of_citations = [read.get(passage.doc_id) for passage in passages]
     suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
     of_suggestions = pipeline.better.documents(suggested) if pipeline.better else []
-    found = filter(None, [*of_citations, *of_suggestions])
-    return list({document.doc_id: document for document in found}.values())
+    documents = filter(None, [*of_citations, *of_suggestions])
+    return list({document.doc_id: document for document in documents}.values())
 
 
 def _in_other_languages(report: Report, read: Mapping[str, Document]) -> dict[str, Document]:
     """The documents, by URL, that were not judged because of their language."""
     results = (result for finding in report.findings for result in finding.citations)
-    unread = (each.outcome for each in results if isinstance(each.outcome, Unchecked))
+    unread = (result.outcome for result in results if isinstance(result.outcome, Unchecked))
     urls = {why.url for why in unread if why.reason is Reason.LANGUAGE}
     return {document.url: document for document in read.values() if document.url in urls}
 
@@ -256,7 +256,7 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
 
 def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[int, int, str]]:
     """Start, end and id of the claims in a block's text, in order and without overlaps."""
-    found = []
+    ranges = []
     for span, claim_id in claims:
         inside = [
             i
@@ -264,9 +264,9 @@ def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[i
             if span.start <= start and end <= span.end
         ]
         if inside:
-            found.append((inside[0], inside[-1] + 1, claim_id))
+            ranges.append((inside[0], inside[-1] + 1, claim_id))
     placed: list[tuple[int, int, str]] = []
-    for start, stop, claim_id in sorted(found):
+    for start, stop, claim_id in sorted(ranges):
         start = max(start, placed[-1][1] if placed else 0)
         if start < stop:
             placed.append((start, stop, claim_id))

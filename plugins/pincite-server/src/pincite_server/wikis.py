@@ -42,7 +42,7 @@ class Wikis:
         """Accept these `origins`, in the form that browsers send: "https://en.wikipedia.org"."""
         self._app, self._origins = app, frozenset(origins)
         self._cors = CORSMiddleware(
-            self._marked,
+            self._forward,
             allow_origins=[*origins],
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "accept-language"],
@@ -62,18 +62,18 @@ class Wikis:
         else:
             await self._cors(scope, receive, send)
 
-    async def _marked(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not _is_allowed(scope["path"], scope["method"]):
             refused = Problem(403, "not_for_wikis", "Wiki pages may not request this.")
             await response(Request(scope), refused)(scope, receive, send)
             return
-        headers = [each for each in scope["headers"] if each[0] != b"cookie"]
+        headers = [header for header in scope["headers"] if header[0] != b"cookie"]
         state = {**scope.get("state", {}), OF_WIKI: Headers(scope=scope)["origin"]}
         await self._app({**scope, "headers": headers, "state": state}, receive, send)
 
 
 def _is_allowed(path: str, method: str) -> bool:
-    return any(each.fullmatch(path) and method in methods for each, methods in ALLOWED)
+    return any(pattern.fullmatch(path) and method in methods for pattern, methods in ALLOWED)
 
 
 def browser_token(folder: Path) -> str:

@@ -46,7 +46,7 @@ def run(
     Raises PinciteError: the job cannot be done; the message is for the user.
     """
     body = KINDS[kind].model_validate(request)
-    settings = settings.replace(**body.settings.given())
+    settings = settings.replace(**body.settings.overrides())
     if isinstance(body, VerifyRequest):
         return verifying.verify(body, corpus, settings, emit, sent)
     if corpus is None:
@@ -67,15 +67,15 @@ def _check(
     with build.checking(settings, corpus, on_calls=judging, fetching=report_fetching(emit)) as run:
         occasion = Occasion(body.speaker, body.date, body.place)
 
-        def interpretation(statement: str, occasion: Occasion = occasion) -> Interpretation:
-            found = _readings(body, settings) or run.pipeline.interpretation(statement, occasion)
-            emit("readings", {"readings": codec.values_of(found.readings), "by": found.by})
-            return found
+        def interpret(statement: str, occasion: Occasion = occasion) -> Interpretation:
+            meaning = _readings(body, settings) or run.pipeline.interpretation(statement, occasion)
+            emit("readings", {"readings": codec.values_of(meaning.readings), "by": meaning.by})
+            return meaning
 
         if body.only_readings:
-            return Done(codec.to_json(interpretation(body.statement[0])), complete=True)
+            return Done(codec.to_json(interpret(body.statement[0])), complete=True)
         report = run.check(
-            body.statement, _report_item(body.statement, emit), interpretation, [occasion]
+            body.statement, _report_item(body.statement, emit), interpret, [occasion]
         )
     try:
         if not body.unlogged:
@@ -101,11 +101,11 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
     if body.readings is None:
         return None
     parsed = []
-    for each in body.readings:
-        kind = StatementType(each.kind) if each.kind else None
-        reading = readings.user_reading(each.text, settings.language, kind)
-        if each.negation:
-            reading = dataclasses.replace(reading, negation=each.negation)
+    for choice in body.readings:
+        kind = StatementType(choice.kind) if choice.kind else None
+        reading = readings.user_reading(choice.text, settings.language, kind)
+        if choice.negation:
+            reading = dataclasses.replace(reading, negation=choice.negation)
         parsed.append(reading)
     return Interpretation(tuple(readings.numbered(parsed)), "user")
 

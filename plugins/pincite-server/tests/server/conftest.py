@@ -22,7 +22,7 @@ from pincite_server import accounts, plugins
 from pincite_server.database import Database
 from pincite_server.jobs import JobStore
 from pincite_server.settings import ServerSettings
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 HERE = Path(__file__).parent
@@ -34,7 +34,7 @@ KINDS = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL), *(["mariadb"
 def _no_plugins() -> Iterator[None]:
     """What is installed beside the server adds nothing here; processes that are started have it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugins, "loaded", tuple)
+        patch.setattr(plugins, "load_all", tuple)
         yield
 
 
@@ -136,7 +136,7 @@ def make_site(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Site]]:
         if server.database_url == f"sqlite:///{folder / migrated.name}":
             folder.mkdir(mode=0o700)
             shutil.copy(migrated, folder)
-        made.append(opened(server, settings or Settings()))
+        made.append(open_site(server, settings or Settings()))
         return made[-1]
 
     yield make

@@ -59,7 +59,7 @@ def test_invisible_or_ambiguous_names_are_refused(site: Site, name: str) -> None
 @pytest.mark.parametrize("name", READABLE)
 def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
     account = site.people.accounts.add(name, Role.READER, PASSWORD)
-    assert site.people.accounts.named(name) == account
+    assert site.people.accounts.by_name(name) == account
     assert account.name == valid_name(name)
     assert len(name_key(name)) <= MAX_KEY
     assert site.people.accounts.log_in(name, PASSWORD)
@@ -81,7 +81,7 @@ def test_an_admin_makes_changes_and_deletes_accounts(site: Site, admin: Somebody
     assert admin.client.post("/admin/accounts", data=body).status_code == 303
     again = admin.client.post("/admin/accounts", data=body)
     assert (again.status_code, again.json()["code"]) == (409, "name_taken")
-    account = site.people.accounts.named("Ada")
+    account = site.people.accounts.by_name("Ada")
     assert account
     here = f"/admin/accounts/{account.account_id}"
     ada = browser(site)
@@ -106,17 +106,17 @@ def test_only_an_admin_sees_the_jobs_of_everybody(site: Site, admin: Somebody) -
     assert "by the admin" in shown
     assert "by Ada" not in admin.client.get("/history").text
     assert "by the admin" not in ada.client.get("/history?everybody=true").text
-    (waiting,) = site.jobs.listed(ada.account.account_id, 9)
+    (waiting,) = site.jobs.list_jobs(ada.account.account_id, 9)
     assert "ahead of this one" not in ada.client.get(f"/jobs/{waiting.job_id}").text
-    (behind,) = site.jobs.listed(admin.account.account_id, 9)
+    (behind,) = site.jobs.list_jobs(admin.account.account_id, 9)
     assert "1 job is ahead of this one" in admin.client.get(f"/jobs/{behind.job_id}").text
 
 
 def test_accounts_are_listed_in_pages(site: Site, admin: Somebody) -> None:
     for n in range(7):
         site.people.accounts.add(f"reader {n}", Role.READER)
-    first = site.people.accounts.listed(5)
-    rest = site.people.accounts.listed(9, (name_key(first[-1].name),))
+    first = site.people.accounts.list_accounts(5)
+    rest = site.people.accounts.list_accounts(9, (name_key(first[-1].name),))
     names = [each.name for each in [*first, *rest]]
     assert names == [*(f"reader {n}" for n in range(7)), "the admin"]
 
@@ -156,7 +156,7 @@ def test_a_password_link_works_once(site: Site) -> None:
     assert accounts.log_in("Ada", PASSWORD)  # until it is used
     with pytest.raises(ConfigError):
         accounts.use_link(token, "short")
-    assert accounts.by_link(token) == accounts.named("Ada")  # looking uses nothing up
+    assert accounts.by_link(token) == accounts.by_name("Ada")  # looking uses nothing up
     assert accounts.use_link(token, "a new password")
     assert accounts.use_link(token, "another password") is None
     assert accounts.by_link(token) is None
@@ -302,7 +302,7 @@ def test_deleting_an_account_keeps_only_shared_corpora(
     assert site.jobs.get(kept)
     assert not folder.exists()
     by_name: dict[str, list[str]] = {}
-    for entry in site.corpora.listed():
+    for entry in site.corpora.entries():
         by_name.setdefault(entry.name, []).append(entry.owner)
     assert by_name["private"] == [grace.account.account_id]
     assert len(by_name["for all"]) == 2

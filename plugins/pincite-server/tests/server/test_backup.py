@@ -21,7 +21,7 @@ from pincite.settings import Settings
 from pincite_server.jobs import Status
 from pincite_server.operation import examine
 from pincite_server.settings import ServerSettings
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 from pincite_server.tables import jobs
 
 SCRIPT = Path(__file__).parents[4] / "deploy" / "backup.sh"
@@ -49,15 +49,15 @@ def restored(
 
 
 @contextmanager
-def open_site(settings: ServerSettings) -> Iterator[Site]:
-    site = opened(settings, Settings())
+def running_site(settings: ServerSettings) -> Iterator[Site]:
+    site = open_site(settings, Settings())
     yield site
     site.database.close()
 
 
 def fill(settings: ServerSettings) -> tuple[str, str]:
     """A finished job and a corpus; returns their ids."""
-    with open_site(settings) as site:
+    with running_site(settings) as site:
         job = site.jobs.submit("local", "verify", WORDS, {"text": WORDS})
         site.jobs.take("w")
         site.jobs.finish(job.job_id, "w", Status.DONE, result='{"x": 1}', files={"article": {}})
@@ -77,13 +77,13 @@ def settings(tmp_path: Path) -> ServerSettings:
 def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None:
     job_id, corpus_id = fill(settings)
     file = tmp_path / "copy.tar.gz"
-    with open_site(settings) as site:  # while the server has its database open
+    with running_site(settings) as site:  # while the server has its database open
         backup(settings, file)
         later = site.jobs.submit("local", "verify", "later", {"text": "x"})
     assert file.stat().st_mode & 0o777 == 0o600
     assert "exists" in backup(settings, file, code=3)
     target = restored(file, tmp_path / "new")
-    with open_site(target) as site:
+    with running_site(target) as site:
         job = site.jobs.get(job_id)
         assert job
         assert job.title == WORDS
@@ -126,7 +126,7 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(
 def test_check_reports_faulty_parts(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
     assert [part.well for part in examine(settings)] == [True] * 5
-    with open_site(settings) as site:
+    with running_site(settings) as site:
         job = site.jobs.submit("local", "verify", "t", {"text": "x"})
         site.jobs.take("w")
         with site.database.writing() as connection:
@@ -140,7 +140,7 @@ def test_check_reports_faulty_parts(settings: ServerSettings) -> None:
     wrong = {part.name: part.what for part in examine(settings) if not part.well}
     assert set(wrong) == {"corpora", "jobs"}
     assert wrong["jobs"].startswith("1 running, 1 done, ")
-    with open_site(settings) as site, site.database.writing() as connection:
+    with running_site(settings) as site, site.database.writing() as connection:
         connection.execute(sa.text("UPDATE pincite_version SET version = 9999"))
     (part,) = [part for part in examine(settings) if not part.well]
     assert part.name == "database"
@@ -157,12 +157,12 @@ def attach(copies: OwnCopies, n: int) -> bytes:
 def test_own_copies_come_back_whole(tmp_path: Path) -> None:
     settings = ServerSettings(data=str(tmp_path / "data"), mode="server")
     fill(settings)
-    with open_site(settings) as site:
+    with running_site(settings) as site:
         copies = site.own.of("a" * 22)
         data = [attach(copies, n) for n in range(3)]
     backup(settings, tmp_path / "copy")
     target = restored(tmp_path / "copy", tmp_path / "new", "server")
-    with open_site(target) as site:
+    with running_site(target) as site:
         copies = site.own.of("a" * 22)
         assert [copies.read(copy) for copy in copies.all()] == data
     assert copies.folder.stat().st_mode & 0o777 == 0o700
@@ -173,7 +173,7 @@ def test_own_copies_come_back_whole(tmp_path: Path) -> None:
 def test_own_copies_are_not_copied_half_changed(tmp_path: Path) -> None:
     settings = ServerSettings(data=str(tmp_path / "data"), mode="server")
     fill(settings)
-    with open_site(settings) as site:
+    with running_site(settings) as site:
         copies = site.own.of("a" * 22)
     stop, failed = threading.Event(), []
 

@@ -141,7 +141,7 @@ def test_pasted_lines_are_shown_then_run_as_one_job(
     assert shown.status_code == 200
     assert re.findall(r'<li dir="auto">([^<]+)', shown.text) == SIX
     (typed,) = re.findall(r"<textarea[^>]*>\n([^<]+)", shown.text)
-    assert len(site.jobs.listed("local", 9, kinds=(kind,))) == 0
+    assert len(site.jobs.list_jobs("local", 9, kinds=(kind,))) == 0
     asked = request_of(site, post(client, f"/{kind}", **{**form, field: typed}, step="evidence"))
     assert asked[field] == SIX
     job_id = run_next(site)

@@ -17,7 +17,7 @@ def test_settings_stand_beside_the_other_fields_and_empty_ones_are_left_out() ->
     form = FormData([*asked, *beside])
     body = forms.body(AskRequest, form)
     assert (body.question, body.corpus, body.repair) == (("Why?",), ("a", "b"), False)
-    assert body.settings.given() == {"kinds": ("pubmed", "pdf"), "undated": True}
+    assert body.settings.overrides() == {"kinds": ("pubmed", "pdf"), "undated": True}
 
 
 def test_blanks_of_a_password_count() -> None:

@@ -147,14 +147,14 @@ def test_pages_of_a_list_have_every_job_once_even_at_one_time(
     made = {submit(store) for _ in range(5)}
     seen: list[str] = []
     before = None
-    while page := store.listed("local", 2, before):
+    while page := store.list_jobs("local", 2, before):
         seen += [job.job_id for job in page]
         before = (page[-1].created, page[-1].job_id)
     assert len(seen) == 5
     assert set(seen) == made
-    assert store.listed("somebody", 5) == []
-    assert len(store.listed(None, 9, kinds=["verify"])) == 5
-    assert store.listed(None, 9, kinds=["ask"]) == []
+    assert store.list_jobs("somebody", 5) == []
+    assert len(store.list_jobs(None, 9, kinds=["verify"])) == 5
+    assert store.list_jobs(None, 9, kinds=["ask"]) == []
 
 
 def test_old_jobs_go_with_all_they_left_and_those_under_way_stay(store: JobStore) -> None:
@@ -245,7 +245,7 @@ def test_the_place_in_the_queue_follows_the_turns(database: Database) -> None:
 
 
 def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) -> None:
-    store = JobStore(database, queue=100, each=2)
+    store = JobStore(database, queue=100, per_owner=2)
     first = submit(store, "a")
     submit(store, "a")
     with pytest.raises(Problem) as refused:
@@ -260,7 +260,7 @@ def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) ->
 
 
 def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> None:
-    store = JobStore(database, queue=100, each=3)
+    store = JobStore(database, queue=100, per_owner=3)
 
     def one(_number: int) -> bool:
         try:

@@ -22,7 +22,7 @@ from pincite_server.corpora import fault, link
 from pincite_server.identity import LOCAL
 from pincite_server.serving import _listening, serve
 from pincite_server.settings import ServerSettings, load
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 
 ADDRESS = "tank://tank.example:7/kb"
 REFUSED = f"{ADDRESS}: tank.example at port 7 hung up"
@@ -226,7 +226,7 @@ def test_serve_links_the_corpora_and_reports_missing_ones(
         with pytest.raises(ConfigError):
             serve(given, None, said.append)
     assert said == [f"server.corpora: gone: there is no corpus at {tmp_path / 'gone'}"]
-    site = opened(load(given), Settings())
-    found = {each.name: each.address for each in site.corpora.listed()}
+    site = open_site(load(given), Settings())
+    found = {each.name: each.address for each in site.corpora.entries()}
     site.database.close()
     assert found == {"Bridges": kept, "gone": tmp_path / "gone"}

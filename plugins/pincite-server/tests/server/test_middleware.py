@@ -38,7 +38,7 @@ def test_only_our_own_pages_and_programs_start_jobs(
     body = {"example": "article"}
     reply = client_of(site).post("/api/v1/verify", json=body, headers=BROWSER | headers)
     assert reply.status_code == (202 if allowed else 403), reply.text
-    assert bool(site.jobs.listed(None, 9)) is allowed
+    assert bool(site.jobs.list_jobs(None, 9)) is allowed
 
 
 @pytest.mark.parametrize(("origin", "status"), [("https", 401), ("http", 403)])

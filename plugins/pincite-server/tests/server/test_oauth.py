@@ -326,7 +326,7 @@ def test_without_a_role_or_a_proper_reply_there_is_no_login(
     provider.broken, provider.profile = token_reply, profile
     assert back(client, provider.allow(away(client))) == 403
     assert client.get("/api/v1/me").status_code == 401
-    assert site.people.accounts.listed(10) == []
+    assert site.people.accounts.list_accounts(10) == []
 
 
 PATHS = ["/.well-known/openid-configuration", "/rest.php/oauth2/access_token"]

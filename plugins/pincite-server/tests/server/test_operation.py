@@ -22,7 +22,7 @@ from pincite_server.logs import configure_logs
 from pincite_server.operation import examine
 from pincite_server.serving import _advice, _listening
 from pincite_server.settings import ServerSettings
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 
 SECRET = "Nobody may read this claim"
 
@@ -101,7 +101,7 @@ def test_a_fault_of_the_program_is_found_by_its_request(
     class Broken:
         """As if a store had a bug."""
 
-        def listed(self, *_: object, **__: object) -> list[Job]:
+        def list_jobs(self, *_: object, **__: object) -> list[Job]:
             raise ZeroDivisionError
 
     object.__setattr__(site, "jobs", Broken())
@@ -213,4 +213,4 @@ def test_data_folder_that_is_a_file_is_a_wrong_setting(tmp_path: Path) -> None:
             with pytest.raises(ConfigError):
                 act(given, None, lambda _: None)
         with pytest.raises(ConfigError):
-            opened(ServerSettings(data=str(place)), Settings())
+            open_site(ServerSettings(data=str(place)), Settings())

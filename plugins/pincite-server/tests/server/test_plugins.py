@@ -65,7 +65,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
     cached = (translations, rendering._environment, *files)
     for each in cached:
         each.cache_clear()
-    monkeypatch.setattr(plugins, "loaded", lambda: (made,))
+    monkeypatch.setattr(plugins, "load_all", lambda: (made,))
     yield made
     for each in cached:
         each.cache_clear()
@@ -126,6 +126,6 @@ def test_tables_are_made_once_and_another_version_is_left_alone(
     with database.reading() as connection:
         assert connection.execute(sa.select(paints.c.colour)).scalars().all() == ["red"]
     newer = Plugin(name="paint", tables=metadata, version=2)
-    monkeypatch.setattr(plugins, "loaded", lambda: (newer,))
+    monkeypatch.setattr(plugins, "load_all", lambda: (newer,))
     with pytest.raises(DatabaseError, match="paint"):
         database.create_tables()

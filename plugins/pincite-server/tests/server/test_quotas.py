@@ -71,7 +71,7 @@ def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: MakeSite) -> No
         refused(verify(client), 507, "disk_full")
         refused(send(client, new_corpus(client), ("a.txt", BRIDGE)), 507, "disk_full")
         assert uploads(site) == []
-        assert site.jobs.listed(None, 10) == []
+        assert site.jobs.list_jobs(None, 10) == []
         ready = client.get("/readyz")
         assert ready.status_code == 503
         assert [each["where"] for each in ready.json()["errors"]] == ["folder"]

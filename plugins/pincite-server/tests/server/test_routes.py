@@ -22,7 +22,7 @@ from pincite.library.feedback import Opinion
 from pincite_server import identity
 from pincite_server.app import create_app
 from pincite_server.corpora import Shared
-from pincite_server.identity import Permission, Role, allowed, csrf_of
+from pincite_server.identity import Permission, Role, csrf_of, permissions_of
 from pincite_server.middleware import SAFE
 from pincite_server.routing import cookie_name
 from pincite_server.site import Site
@@ -131,16 +131,16 @@ def callers(
         return client
 
     yield "nobody", {"public"}, client_of(browser(site, app))
-    found = {each.name: each for each in site.people.accounts.listed(100)}
+    found = {each.name: each for each in site.people.accounts.list_accounts(100)}
     for role in Role:
         account = found.get(role.value) or site.people.accounts.add(role.value, role)
         client = client_of(browser(site, app))
         token = site.people.sessions.begin(account.account_id)
         client.cookies.set(cookie_name(site.server), token, domain="pincite.example.org")
         client.headers["X-CSRF-Token"] = csrf_of(token)
-        yield role.value, {"public", "any_user", *OWN, *allowed(role)}, client
+        yield role.value, {"public", "any_user", *OWN, *permissions_of(role)}, client
         if role is Role.ADMIN:
-            for may in sorted(allowed(role)):
+            for may in sorted(permissions_of(role)):
                 key = client_of(program(site, account, [may], app))
                 yield f"key for {may}", {"public", "any_user", may}, key
 

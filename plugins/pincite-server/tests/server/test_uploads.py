@@ -36,7 +36,7 @@ from pincite_server import uploads as module
 from pincite_server.job_process import Runner
 from pincite_server.jobs import Status
 from pincite_server.requests import SentFile
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 from pincite_server.uploads import BadForm, Form, Uploads, Why, parts_of, receive_form, unpack_files
 
 HOSTILE = [name for (name,) in rows("server/uploads/hostile_names")]
@@ -223,12 +223,12 @@ def test_a_start_finishes_interrupted_deletions(
     (left / "files" / "00001.txt").write_bytes(BRIDGE)
     stranger = site.server.folder / "corpora" / ("s" * 22)
     stranger.mkdir()
-    again = opened(site.server, site.settings)
+    again = open_site(site.server, site.settings)
     try:
         assert not folder.exists()
         assert not left.exists()
         assert stranger.exists()
-        assert again.corpora.deleted() == []
+        assert again.corpora.deleted_entries() == []
         assert [p for p in uploads(site) if p.name != "lock"] == waiting
         run_next(again)
         assert uploads(site) == []

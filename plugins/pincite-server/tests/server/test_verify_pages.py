@@ -110,7 +110,7 @@ def test_rejected_form_with_files_stores_nothing(client: TestClient, site: Site)
     assert 'id="fault-article"' in answer.text
     assert 'value="Kept"' in answer.text
     assert not uploads(site)
-    assert not site.jobs.listed(None, 5)
+    assert not site.jobs.list_jobs(None, 5)
     assert 'name="article"' in client.get(FILES, follow_redirects=False).text
 
 
@@ -183,7 +183,7 @@ def test_sources_are_matched_and_unused_files_listed(client: TestClient, site: S
 
 def test_request_cannot_name_an_upload(client: TestClient, site: Site) -> None:
     sent(client, [("bridge.html", PAGE)], article=ARTICLE)
-    (job,) = site.jobs.listed(None, 5)
+    (job,) = site.jobs.list_jobs(None, 5)
     body = {"text": ARTICLE, "upload": job.request["upload"], "files": job.request["files"]}
     assert client.post("/api/v1/verify", json=body).status_code == 422
 
@@ -206,7 +206,7 @@ def test_pasted_prose_is_a_text_and_named_by_its_bold_subject(
         (f"'''Wexmoor Lido''' is a pool.\n{ARTICLE}", "Wexmoor Lido"),
     ):
         assert post(client, FILES, {"article": text}).status_code == 303
-        (job, *_) = site.jobs.listed(None, 5)
+        (job, *_) = site.jobs.list_jobs(None, 5)
         assert job.title == title
         assert site.jobs.full_request(job)["text"] == text.strip()
     assert post(client, FILES, {"article": "Wexmoor Lido"}).status_code == 422  # offline

@@ -124,7 +124,7 @@ def test_checks_are_logged_as_the_visitor_chose(
     ada.client.post("/consent", data={"log": log})
     body = {"statement": "The bridge opened.", "corpus": filled(ada.client, site)}
     assert ada.client.post("/api/v1/check", json=body).status_code == 202
-    [job] = site.jobs.listed(ada.account.account_id, 9, kinds=["check"])
+    [job] = site.jobs.list_jobs(ada.account.account_id, 9, kinds=["check"])
     assert job.request.get("unlogged", False) is unlogged
     shown = ada.client.get("/check", headers=PAGE).text
     assert ('name="unlogged"' in shown) is not unlogged
@@ -250,7 +250,7 @@ def test_who_may_register_without_an_invitation(
     assert client.get("/register").status_code == shown
     assert ('href="/register"' in client.get("/login").text) == (shown == 200)
     assert client.post("/register", data=NEW).status_code == made
-    account = site.people.accounts.named("grace")
+    account = site.people.accounts.by_name("grace")
     assert (account.role if account else None) is (Role.READER if made == 303 else None)
 
 

@@ -75,7 +75,7 @@ def test_wiki_needs_the_token(site: Site, token: str) -> None:
     wikis.browser_token(site.server.folder)
     reply = client_of(site, token=token).post("/api/v1/verify", json={"text": "Varde"})
     assert (reply.status_code, readable_by(reply)) == (401, WIKI)
-    assert site.jobs.listed("local", 5) == []
+    assert site.jobs.list_jobs("local", 5) == []
 
 
 def test_token_is_stable_and_private(site: Site) -> None:

@@ -82,7 +82,7 @@ def _number(value: float | None) -> str:
 
 def as_page(report: Mapping[str, Any]) -> str:
     """The report as one HTML file that asks for no other, in English."""
-    return rendering.rendered("study_alone.html", "en", report=report, **template_names(report))
+    return rendering.page_alone("study_alone.html", "en", report=report, **template_names(report))
 
 
 def template_names(report: Mapping[str, Any], translated: Translate = str) -> dict[str, Any]:

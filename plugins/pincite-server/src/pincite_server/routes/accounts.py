@@ -17,7 +17,7 @@ from pincite_server.identity import (
     AnyUser,
     Identity,
     Role,
-    allowed,
+    permissions_of,
 )
 from pincite_server.logs import AUDIT
 from pincite_server.problems import Problem, not_found
@@ -131,7 +131,7 @@ def create_key(form: Form, request: Request, who: AccountOwner, site: Stores) ->
     """Create an API key; only this page shows its text."""
     body = forms.body(KeyRequest, form)
     scopes = sorted(set(body.scopes))
-    if excess := sorted(set(scopes) - allowed(who.role)):
+    if excess := sorted(set(scopes) - permissions_of(who.role)):
         raise Problem(422, "beyond_role", f"Your role does not allow {excess[0]!r}.")
     _, text = site.people.keys.add(who.account_id, body.name, scopes, body.days)
     return _account_page(request, who, site, text)
@@ -145,7 +145,7 @@ def _account_page(request: Request, who: Identity, site: Site, new_key: str = ""
         account=site.people.accounts.get(who.account_id),
         logins=site.people.accounts.logins(who.account_id),
         keys=site.people.keys.of(who.account_id),
-        scopes=sorted(allowed(who.role)),
+        scopes=sorted(permissions_of(who.role)),
         providers=site.people.providers,
         new_key=new_key,
     )
@@ -190,8 +190,8 @@ def accounts_page(
 def _admin_page(
     request: Request, who: Identity, site: Site, cursor: str | None = None, **values: Any
 ) -> HTMLResponse:
-    found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
-    shown, after = page_of(found, ROWS, lambda each: (name_key(each.name),))
+    rows = site.people.accounts.list_accounts(ROWS + 1, read_cursor(cursor, (str,)))
+    shown, after = page_of(rows, ROWS, lambda account: (name_key(account.name),))
     values |= {"invites": site.server.registration != "closed"}
     values |= {"invitations": site.people.accounts.invitations()}
     shared = {"roles": list(Role), "default": DEFAULT_ROLE, "password_link": ""} | values

@@ -27,7 +27,7 @@ from pincite_server.jobs import Event
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import Look, page, words_of
 from pincite_server.requests import MOST_AT_ONCE, AskRequest, CheckRequest
-from pincite_server.routes.jobs import filled_corpora, last_job, parsed, readable, start_job
+from pincite_server.routes.jobs import filled_corpora, last_job, parse_report, readable, start_job
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores
 
@@ -59,7 +59,7 @@ def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 @pages.post("/check", response_model=None)
 def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Find readings of a statement, or look for evidence at once."""
-    return submitted(form, request, who, site, "check")
+    return submit(form, request, who, site, "check")
 
 
 @pages.get("/ask")
@@ -71,7 +71,7 @@ def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 @pages.post("/ask", response_model=None)
 def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Ask a question, and go to the page where the answer appears."""
-    return submitted(form, request, who, site, "ask")
+    return submit(form, request, who, site, "ask")
 
 
 @pages.post("/jobs/{job_id}/readings")
@@ -101,7 +101,7 @@ def readings(job_id: str, form: Form, who: Runner, site: Stores) -> RedirectResp
 
 def check_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """Render the editable readings or the evidence; None if another version wrote the result."""
-    report = parsed(CheckReport, result)
+    report = parse_report(CheckReport, result)
     if report is None:
         return _readings_page(request, look, result) if look.is_own else None
     words = words_of(request)
@@ -120,7 +120,7 @@ def check_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLR
     )
 
 
-def submitted(
+def submit(
     form: FormData, request: Request, who: Identity, site: Site, kind: Literal["check", "ask"]
 ) -> Response:
     """Start the job of a form. A text with several items is shown as read, to be confirmed first.
@@ -136,11 +136,11 @@ def submitted(
         if kind == "check":
             body = body.model_copy(update={"only_readings": step != "evidence"})
         if len(texts) > 1 and step != "evidence":
-            given = forms.typed(form) | {name: "\n\n".join(texts)}
+            given = forms.typed_texts(form) | {name: "\n\n".join(texts)}
             return form_page(request, who, site, kind, given=given, texts=texts)
         return forms.redirect(f"/jobs/{start_job(site, who, kind, body).job_id}")
     except Problem as problem:
-        return form_page(request, who, site, kind, **forms.rejected(request, problem, form))
+        return form_page(request, who, site, kind, **forms.rejected_values(request, problem, form))
 
 
 def form_page(
@@ -167,7 +167,7 @@ def form_page(
 
 def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse | None:
     try:
-        found = codec.from_json(Interpretation, result)
+        interpretation = codec.from_json(Interpretation, result)
     except InputError:
         return None
     return page(
@@ -176,8 +176,8 @@ def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse 
         look.who,
         job=look.job,
         statement=CheckRequest.model_validate(look.job.request).statement[0],
-        readings=found.readings,
-        failures=[failure.detail for failure in found.failures],
+        readings=interpretation.readings,
+        failures=[failure.detail for failure in interpretation.failures],
         kinds=KINDS,
         meanings=wording.KINDS,
         most=MOST_READINGS,
@@ -186,7 +186,7 @@ def _readings_page(request: Request, look: Look, result: bytes) -> HTMLResponse 
 
 def answer_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """Render the answer; None if another version of Pincite wrote it."""
-    report, own = parsed(AnswerReport, result), look.is_own
+    report, own = parse_report(AnswerReport, result), look.is_own
     if report is None:
         return None
     shown = {"with_texts": own, "only_passages": not own}
@@ -203,12 +203,12 @@ def answer_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     )
 
 
-def so_far(events: Sequence[Event]) -> dict[str, Any]:
+def progress_values(events: Sequence[Event]) -> dict[str, Any]:
     """Template values of a running job: verified sentences and pending drafts."""
     starts = (n for n, event in enumerate(events) if event.kind == "item")
     events = events[max(starts, default=0) :]
-    found = [event.data for event in events if event.kind == "sentence"]
-    verified = [codec.from_values(Checked, each) for each in found]
+    sentences = [event.data for event in events if event.kind == "sentence"]
+    verified = [codec.from_values(Checked, sentence) for sentence in sentences]
     drafts = [event.data for event in events if event.kind == "draft"]
     draft: Mapping[str, Any] = drafts[-1] if drafts else {"after": 0, "texts": []}
     waiting = draft["texts"][max(0, len(verified) - draft["after"]) :]

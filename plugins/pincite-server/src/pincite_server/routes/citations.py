@@ -88,10 +88,10 @@ class NoteQuery(BaseModel):
 @api.get("/jobs/{job_id}/citations", operation_id="get_citations")
 def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> list[ClaimBody]:
     """The claims of a verified article in short, worst first."""
-    found = verified_in(site, readable(site, job_id, who))
-    if found is None:
+    verified = verified_in(site, readable(site, job_id, who))
+    if verified is None:
         raise not_found()
-    return _claims(job_id, found.report, words_of(request))
+    return _claims(job_id, verified.report, words_of(request))
 
 
 @api.get("/citations", operation_id="find_citation")
@@ -101,7 +101,7 @@ def find_citation(
     """The claims that cite a note of an article that you verified, from the newest such job."""
     wanted = {**asked.model_dump(exclude={"note"}), "wiki": who.wiki or asked.wiki}
     link = f'href="#{asked.note}"'
-    for job in site.jobs.listed(who.account_id, REMEMBERED, None, ("verify",)):
+    for job in site.jobs.list_jobs(who.account_id, REMEMBERED, None, ("verify",)):
         if any(job.request.get(name) != value for name, value in wanted.items()):
             continue
         verified = verified_in(site, job) if job.status is Status.DONE else None
@@ -137,14 +137,14 @@ def _claim(job_id: str, finding: Finding, words: Language, dates: Dates) -> Clai
         opinion=wording.second_opinion(finding, words.say),
         support=None if support is None else cells.percent(support),
         missing=[part.words for part in absent],
-        citations=[_cited(result, finding, words) for result in finding.citations],
-        suggestions=[_suggested(each, dates, claim.language) for each in finding.suggestions],
+        citations=[_citation(result, finding, words) for result in finding.citations],
+        suggestions=[_suggestion(s, dates, claim.language) for s in finding.suggestions],
         tags=claim.tags,
         tag=wikitext.tag(finding, dates.today),
     )
 
 
-def _cited(result: CitationResult, finding: Finding, words: Language) -> CitedBody:
+def _citation(result: CitationResult, finding: Finding, words: Language) -> CitedBody:
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
@@ -167,7 +167,7 @@ def _cited(result: CitationResult, finding: Finding, words: Language) -> CitedBo
     )
 
 
-def _suggested(suggestion: Suggestion, dates: Dates, language: str) -> SuggestionBody:
+def _suggestion(suggestion: Suggestion, dates: Dates, language: str) -> SuggestionBody:
     passage = suggestion.evidence.passage
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,

@@ -92,18 +92,18 @@ async def add_copy(
 @api.get("/copies", operation_id="list_copies")
 def list_copies(who: Reader, site: Stores) -> CopyList:
     """Your own copies."""
-    found = site.own.of(who.account_id).all()
-    return CopyList(copies=[CopyBody.model_validate(copy) for copy in found])
+    copies = site.own.of(who.account_id).all()
+    return CopyList(copies=[CopyBody.model_validate(copy) for copy in copies])
 
 
 @api.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
 @also_posted(pages, "/copies/{sha256}/remove", then="/copies")
 def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     """Delete a copy, for all sources that it stands for; results keep their quotes."""
-    site.own.of(who.account_id).remove(_stored(site, who, sha256))
+    site.own.of(who.account_id).remove(_copies_with_hash(site, who, sha256))
 
 
-def _stored(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
+def _copies_with_hash(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
     """A user's copies with this content, one per source. Raises Problem: 404."""
     if copies := [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]:
         return copies
@@ -114,10 +114,10 @@ def _source(site: Site, job: Job, claim: str, citation: str) -> Named:
     """The source of a citation; 404 if there is no such finding, 422 if it cannot be identified."""
     verified = verified_in(site, job)
     citations = [
-        each.citation
+        result.citation
         for finding in (verified.report.findings if verified else ())
-        for each in finding.citations
-        if (finding.claim.claim_id, each.citation.citation_id) == (claim, citation)
+        for result in finding.citations
+        if (finding.claim.claim_id, result.citation.citation_id) == (claim, citation)
     ]
     if not citations:
         raise not_found("The report has no such citation.")
@@ -214,9 +214,9 @@ def _copies(
     request: Request, who: Identity, site: Site, refused: tuple[str, Problem] | None = None
 ) -> HTMLResponse:
     """The list; `refused` has the copy for which a file was sent, and the problem with it."""
-    found = site.own.of(who.account_id).all()
+    copies = site.own.of(who.account_id).all()
     status = 422 if refused else 200
-    return page(request, "copies.html", who, status=status, copies=found, refused=refused)
+    return page(request, "copies.html", who, status=status, copies=copies, refused=refused)
 
 
 @pages.post("/copies/{sha256}/replace", response_model=None)
@@ -233,7 +233,7 @@ async def replace_copy(sha256: Sha256, request: Request, who: Runner, site: Stor
 
 
 def _replace(site: Site, who: Identity, sha256: str, form: SentForm, upload_id: str) -> None:
-    replaced = _stored(site, who, sha256)
+    replaced = _copies_with_hash(site, who, sha256)
     for copy in replaced:
         _attach(site, who, Named(copy.ref, copy.keys), form, site.uploads.at(upload_id))
     site.own.of(who.account_id).remove(replaced)

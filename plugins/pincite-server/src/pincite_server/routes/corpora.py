@@ -40,7 +40,7 @@ from pincite_server.routes.jobs import (
     FILE,
     OF_STARTING,
     JobBody,
-    accepted,
+    accepted_job,
     form_schema,
     upload_form,
 )
@@ -273,14 +273,14 @@ def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
 
 
 @contextmanager
-def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
+def open_corpus(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
     """Open a corpus for reading; yields None while it is empty. Raises Problem: 503, unreadable."""
     if site.corpora.is_empty(entry):
         yield None
         return
     try:
-        with site.pool.reading(entry.address) as found:
-            yield found
+        with site.pool.reading(entry.address) as opened:
+            yield opened
     except CorpusError as error:
         raise Problem(503, "corpus_unreadable", hide_places(error, [entry.address])) from error
 
@@ -289,8 +289,8 @@ def corpus_state(site: Site, entry: CorpusEntry, who: Identity) -> CorpusState:
     waiting = site.jobs.open_requests("ingest")
     jobs = [job for job, request in waiting if request["corpus"] == entry.corpus_id]
     values = _body(site, entry, who).model_dump()
-    with opened(site, entry) as found:
-        return CorpusState(**values, ingesting=jobs, **(_contents(found) if found else {}))
+    with open_corpus(site, entry) as opened:
+        return CorpusState(**values, ingesting=jobs, **(_contents(opened) if opened else {}))
 
 
 def _body(site: Site, entry: CorpusEntry, who: Identity) -> CorpusBody:
@@ -305,12 +305,12 @@ def _body(site: Site, entry: CorpusEntry, who: Identity) -> CorpusBody:
     )
 
 
-def _contents(found: Opened) -> dict[str, Any]:
-    status, contents = found.corpus.status(), found.contents()
+def _contents(opened: Opened) -> dict[str, Any]:
+    status, contents = opened.corpus.status(), opened.contents()
     return {
         "n_documents": status.n_documents,
         "n_passages": status.n_passages,
-        "listable": found.catalogue is not None,
+        "listable": opened.catalogue is not None,
         "kinds": contents.kinds,
         "languages": contents.languages,
         "first_published": contents.first,
@@ -318,7 +318,7 @@ def _contents(found: Opened) -> dict[str, Any]:
         "n_undated": contents.n_undated,
         "n_bytes": sum(status.n_bytes.values()),
         "encoder": status.encoder,
-        "no_meaning": found.no_meaning,
+        "no_meaning": opened.no_meaning,
     }
 
 
@@ -346,12 +346,12 @@ async def add_documents(
         if not form.files:
             raise Problem(422, "no_files", "Expected at least one file, in the field 'files'.")
         files = tuple(file for _, file in form.files)
-        n_bytes = sum(each.n_bytes for each in files)
+        n_bytes = sum(file.n_bytes for file in files)
         await run_sync(site.check_account, entry.owner, n_bytes)
         body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
         values = body.model_dump(mode="json")
         job = await run_sync(site.jobs.submit, who.account_id, "ingest", body.subject, values)
-    return accepted(job, response)
+    return accepted_job(job, response)
 
 
 @api.get("/{corpus_id}/documents", operation_id="list_documents")
@@ -361,9 +361,9 @@ def list_documents(
     """The documents of a corpus: the newest first, by title, or by date of publication."""
     entry = readable(site, corpus_id, who)
     after = read_cursor(query.cursor, (str, int))
-    selection = Selection(query.order, query.text, query.kind, query.language)
-    with opened(site, entry) as found:
-        rows = _catalogue(found).list_documents(selection, query.limit + 1, after) if found else []
+    criteria = Selection(query.order, query.text, query.kind, query.language)
+    with open_corpus(site, entry) as opened:
+        rows = _catalogue(opened).list_documents(criteria, query.limit + 1, after) if opened else []
     shown, following = page_of(rows, query.limit, lambda row: (row.sorted_by, row.key))
     listed = [ListedBody.model_validate(row) for row in shown]
     return DocumentList(documents=listed, next=following)
@@ -398,18 +398,18 @@ def delete_document(corpus_id: str, doc_id: str, who: CorpusEditor, site: Stores
 
 def _document(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:
     """Raises 404 if there is no such document."""
-    with opened(site, entry) as found:
-        document = _catalogue(found).by_id(doc_id) if found else None
+    with open_corpus(site, entry) as opened:
+        document = _catalogue(opened).by_id(doc_id) if opened else None
     if document is None:
         raise not_found()
     return document
 
 
-def _catalogue(found: Opened) -> Catalogue:
-    if found.catalogue is None:
+def _catalogue(opened: Opened) -> Catalogue:
+    if opened.catalogue is None:
         detail = "The documents of this corpus cannot be listed or shown here. Search it instead."
         raise Problem(409, "no_catalogue", detail)
-    return found.catalogue
+    return opened.catalogue
 
 
 # ── Search ───────────────────────────────────────────────────────────────────────────────────────
@@ -424,17 +424,17 @@ def search_corpus(
     filters = query.filters
     undated = "Documents without a known date are left out."
     notes = [undated] if filters.leaves_out_undated else []
-    with opened(site, entry) as found:
-        if found is None:
+    with open_corpus(site, entry) as opened:
+        if opened is None:
             empty = ["The corpus is empty."]
             return SearchResult(query=query.q, by="lexical", hits=[], notes=empty)
-        if found.no_meaning and query.by in ("hybrid", "dense"):
-            raise Problem(409, "no_meaning", found.no_meaning)
-        if found.no_meaning:
-            notes.append(f"Searched by words only. {found.no_meaning}")
-        by = query.by or ("lexical" if found.no_meaning else "hybrid")
+        if opened.no_meaning and query.by in ("hybrid", "dense"):
+            raise Problem(409, "no_meaning", opened.no_meaning)
+        if opened.no_meaning:
+            notes.append(f"Searched by words only. {opened.no_meaning}")
+        by = query.by or ("lexical" if opened.no_meaning else "hybrid")
         chosen = (site.settings.filters.exclude_hosts, filters)
-        search = found.corpus.by(by, *chosen, site.settings.retrieval.fusion)
+        search = opened.corpus.by(by, *chosen, site.settings.retrieval.fusion)
         (hits,) = search.retrieve([query.q], query.k)
     names = ("passage_id", "doc_id", "url", "title", "about", "text")
     shown = []
@@ -514,7 +514,7 @@ def document(
     entry = readable(site, corpus_id, who)
     shown = get_document(corpus_id, doc_id, who, site)
     marked = f"{doc_id}:{passage}"
-    places = [(each.start, each.end) for each in shown.passages if each.passage_id == marked]
+    places = [(p.start, p.end) for p in shown.passages if p.passage_id == marked]
     start, end = places[0] if places else (0, 0)
     return page(
         request,
@@ -528,8 +528,8 @@ def document(
 
 
 def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTMLResponse:
-    found = codec.from_json(Ingested, result)
-    return page(request, "ingested.html", look.who, job=look.job, found=found)
+    ingested = codec.from_json(Ingested, result)
+    return page(request, "ingested.html", look.who, job=look.job, found=ingested)
 
 
 def _may_change(who: Identity, entry: CorpusEntry) -> bool:
@@ -541,7 +541,7 @@ def _size(site: Site, entry: CorpusEntry) -> int | None:
     if isinstance(entry.address, str):
         return None
     try:
-        with opened(site, entry) as found:
-            return found.corpus.status().n_documents if found else 0
+        with open_corpus(site, entry) as opened:
+            return opened.corpus.status().n_documents if opened else 0
     except Problem:
         return None

@@ -22,7 +22,7 @@ from pincite_server.identity import Reader, Runner
 from pincite_server.problems import Problem
 from pincite_server.rendering import page
 from pincite_server.requests import Body, Id, Line, Text
-from pincite_server.routes.jobs import parsed, readable
+from pincite_server.routes.jobs import parse_report, readable
 from pincite_server.routing import Router
 from pincite_server.site import Stores
 from pincite_server.tables import whole
@@ -57,16 +57,16 @@ def give_feedback(body: NewFeedback, who: Runner, site: Stores) -> None:
     words = Words(note=body.note or "", correction=body.quote or "")
     label = body.label or {"right": opinions.UP, "wrong": opinions.DOWN}[body.verdict]
     try:
-        found = result_in(result, "the result")
-        item = found.chosen(body.item, passage=body.label in LABELS) if body.item else None
+        content = result_in(result, "the result")
+        item = content.chosen(body.item, passage=body.label in LABELS) if body.item else None
     except InputError as error:
         raise Problem(422, "unknown_item", str(error)) from error
-    opinion = opinions.opinion_on(result, found, label, item, words)
+    opinion = opinions.opinion_on(result, content, label, item, words)
     if words.correction and words.correction in opinion.passage:
         opinion = replace(opinion, quote=words.correction)
     site.feedback.add(who.account_id, job.job_id, body.verdict, opinion)
     whole_check = item is None and job.kind == "check" and not job.request.get("unlogged")
-    if report := parsed(CheckReport, result) if whole_check else None:
+    if report := parse_report(CheckReport, result) if whole_check else None:
         with suppress(ConfigError, MissingExtra):  # the opinion is stored anyway
             render.log_checks(report, site.settings, opinions.THUMBS[label])
 
@@ -91,8 +91,8 @@ def export_feedback(
     if everybody and not who.is_admin:
         detail = "Only an administrator may export the feedback of others."
         raise Problem(403, "not_allowed", detail)
-    found = site.feedback.opinions(None if everybody else who.account_id)
-    rows = opinions.claims(found) if form == "claims" else map(opinions.plain, found)
+    records = site.feedback.opinions(None if everybody else who.account_id)
+    rows = opinions.claims(records) if form == "claims" else map(opinions.plain, records)
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     headers = {"Content-Disposition": f'attachment; filename="feedback-{form}.jsonl"'}
     return Response(whole(text), media_type="application/jsonl", headers=headers)

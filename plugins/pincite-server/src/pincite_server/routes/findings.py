@@ -26,7 +26,7 @@ from pincite_server.identity import Identity
 from pincite_server.jobs import Job
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import Look, page, words_of
-from pincite_server.routes.jobs import filled_corpora, find_file, parsed
+from pincite_server.routes.jobs import filled_corpora, find_file, parse_report
 from pincite_server.site import Site
 from pincite_server.verifying import THRESHOLDS
 
@@ -49,7 +49,7 @@ class Verified:
 
 
 # Cached because a reader requests the same result repeatedly.
-_report = lru_cache(maxsize=16)(partial(parsed, Report))
+_report = lru_cache(maxsize=16)(partial(parse_report, Report))
 
 
 def verified_in(site: Site, job: Job, result: bytes | None = None) -> Verified | None:
@@ -100,7 +100,7 @@ def result_page(
     values = _board(site, look, verified, threshold_in(request), request.query_params.get("claim"))
     sha256 = request.query_params.get("copy")
     copies = site.own.of(look.who.account_id).all() if look.is_own and look.who and sha256 else []
-    copy = next((each for each in reversed(copies) if each.sha256 == sha256), None)
+    copy = next((own_copy for own_copy in reversed(copies) if own_copy.sha256 == sha256), None)
     values |= {"copy": copy, "refused": refused}
     part = request.headers.get("hx-target")  # of the page, if a script replaces only that
     name = f"{part}.html" if part in ("board", "finding") else "verified.html"
@@ -155,12 +155,12 @@ def _board(
     def address(claim_id: str) -> str:
         return f"{look.place}?{urlencode({'claim': claim_id, **query})}"
 
-    def stored(doc_id: str) -> dict[str, Any] | None:
+    def find(doc_id: str) -> dict[str, Any] | None:
         return find_file(site, look.job, doc_id, look.who) if look.is_own and look.who else None
 
     def unjudged_text(why: Unchecked) -> dict[str, Any] | None:
         doc_id = verified.view.get("unjudged", {}).get(why.url)
-        return stored(doc_id) if doc_id else None
+        return find(doc_id) if doc_id else None
 
     return {
         "look": look,
@@ -186,7 +186,7 @@ def _board(
         "next_id": [*ids, "", ""][place + 1],
         "edit": edit_link(verified, opened.claim.claim_id) if opened else None,
         "summary": edit_summary(opened) if opened else "",
-        "around": partial(around, stored),
+        "around": partial(around, find),
         "unjudged_text": unjudged_text,
         "WHOLE": WHOLE,
         "may_hand_in": citation_keys,  # without keys, a copy could not be matched later
@@ -199,7 +199,7 @@ def _board(
 
 
 def _own_copies(report: Report) -> Iterator[tuple[str, str]]:
-    for result in (each for finding in report.findings for each in finding.citations):
+    for result in (r for finding in report.findings for r in finding.citations):
         if result.copy and result.copy.kind is CopyKind.OWN:
             yield result.copy.file, wording.name_of(result.citation)
 
@@ -212,16 +212,16 @@ def _editable(site: Site, job: Job) -> str:
     return text if len(text) <= MAX_EDITED else ""
 
 
-def coverage_at(own: Report, report: Report) -> list[tuple[str, int]]:
+def coverage_at(original: Report, report: Report) -> list[tuple[str, int]]:
     """How many citations reached each stage; `report` is at the chosen threshold."""
     flagged = sum(
         stage_of(result, finding.label) is Stage.FLAGGED
         for finding in report.findings
         for result in finding.citations
     )
-    uses = {str(each): tally.uses for each, tally in own.coverage.stages.items()}
-    found = uses | {str(Stage.FLAGGED): flagged}
-    return [("references", own.coverage.references), *found.items()]
+    uses = {str(stage): tally.uses for stage, tally in original.coverage.stages.items()}
+    counts = uses | {str(Stage.FLAGGED): flagged}
+    return [("references", original.coverage.references), *counts.items()]
 
 
 def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
@@ -258,10 +258,10 @@ def edit_summary(finding: Finding) -> str:
     return f"checked {names} (tool-assisted: Pincite)" if names else ""
 
 
-def around(stored: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> dict[str, Any]:
+def around(find: Callable[[str], Mapping[str, Any] | None], evidence: Evidence) -> dict[str, Any]:
     """The source around the quote: the stored whole text if available, else the passage."""
     passage, quote = evidence.passage, evidence.quote
-    document = stored(passage.doc_id)
+    document = find(passage.doc_id)
     if document and passage.span.of(document["text"]) != passage.text:
         document = None
     text, shift = (document["text"], passage.span.start) if document else (passage.text, 0)

@@ -116,9 +116,9 @@ def start_job(site: Site, who: Identity, kind: Kind, body: VerbRequest) -> Job:
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
             detail = "There is no such corpus, or you may not read it."
-            for each in site.corpora_for(who):
-                if each.name == corpus_id:
-                    detail = f"{corpus_id!r} is a name; expected the id, {each.corpus_id!r}."
+            for corpus in site.corpora_for(who):
+                if corpus.name == corpus_id:
+                    detail = f"{corpus_id!r} is a name; expected the id, {corpus.corpus_id!r}."
             raise Problem(422, "unknown_corpus", detail)
         if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
@@ -140,10 +140,10 @@ def filled_corpora(
 
 
 def last_job(site: Site, who: Identity, kind: Kind) -> Job | None:
-    return next(iter(site.jobs.listed(who.listed, 1, None, (kind,))), None)
+    return next(iter(site.jobs.list_jobs(who.listed_owner, 1, None, (kind,))), None)
 
 
-def accepted(job: Job, response: Response) -> JobBody:
+def accepted_job(job: Job, response: Response) -> JobBody:
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return JobBody.model_validate(job)
 
@@ -159,12 +159,12 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
 
 def find_file(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
     """A file of a job. Only its owner, not an admin, can read the text of a private copy."""
-    found = site.jobs.file(job.job_id, name)
-    is_private = found is not None and own_digest(str(found.get("url", ""))) is not None
-    return None if is_private and job.owner != who.account_id else found
+    file = site.jobs.file(job.job_id, name)
+    is_private = file is not None and own_digest(str(file.get("url", ""))) is not None
+    return None if is_private and job.owner != who.account_id else file
 
 
-def parsed(kind: type[ReportT], result: bytes | None) -> ReportT | None:
+def parse_report(kind: type[ReportT], result: bytes | None) -> ReportT | None:
     """The report of a job; None if there is none, or another version of Pincite wrote it."""
     try:
         return kind.from_json(result) if result else None
@@ -227,22 +227,22 @@ def verify(body: VerifyRequest, response: Response, who: Runner, site: Stores) -
     """
     body = body.model_copy(update={"wiki": who.wiki or body.wiki})
     if body.corpus is None and who.wiki:
-        likely = filled_corpora(site, who, last_job(site, who, "verify"))[:1]
-        for entry in (each for each in likely if not each.is_missing):
-            body = body.model_copy(update={"corpus": entry.corpus_id})
-    return accepted(start_job(site, who, "verify", body), response)
+        for entry in filled_corpora(site, who, last_job(site, who, "verify"))[:1]:
+            if not entry.is_missing:
+                body = body.model_copy(update={"corpus": entry.corpus_id})
+    return accepted_job(start_job(site, who, "verify", body), response)
 
 
 @api.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
 def check(body: CheckRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Find evidence for and against each reading of a statement in a corpus."""
-    return accepted(start_job(site, who, "check", body), response)
+    return accepted_job(start_job(site, who, "check", body), response)
 
 
 @api.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
 def ask(body: AskRequest, response: Response, who: Runner, site: Stores) -> JobBody:
     """Answer a question from a corpus, and verify every sentence of the answer."""
-    return accepted(start_job(site, who, "ask", body), response)
+    return accepted_job(start_job(site, who, "ask", body), response)
 
 
 @api.get("/jobs", operation_id="list_jobs")
@@ -254,11 +254,11 @@ def list_jobs(
     kind: Annotated[list[Kind] | None, Query()] = None,
 ) -> JobList:
     """Your own jobs, the newest first; none for a shared account."""
-    jobs, after = listed(site, who.listed, limit, cursor, kind or ())
+    jobs, after = page_of_jobs(site, who.listed_owner, limit, cursor, kind or ())
     return JobList(jobs=[JobBody.model_validate(job) for job in jobs], next=after)
 
 
-def listed(
+def page_of_jobs(
     site: Site,
     owner: str | None,
     limit: int,
@@ -268,8 +268,8 @@ def listed(
     once: bool = False,
 ) -> tuple[list[Job], str | None]:
     before = read_cursor(cursor, (float, str))
-    found = site.jobs.listed(owner, limit + 1, before, kinds, once=once)
-    return page_of(found, limit, lambda job: (job.created, job.job_id))
+    jobs = site.jobs.list_jobs(owner, limit + 1, before, kinds, once=once)
+    return page_of(jobs, limit, lambda job: (job.created, job.job_id))
 
 
 @api.get("/jobs/{job_id}", operation_id="get_job")
@@ -303,19 +303,19 @@ def get_result(job_id: str, who: Reader, site: Stores) -> Response:
 @api.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
 def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
     """A file of a job: "article" as checked, "text" as sent, or a source by its document id."""
-    found = find_file(site, readable(site, job_id, who), name, who)
-    if found is None:
+    file = find_file(site, readable(site, job_id, who), name, who)
+    if file is None:
         raise not_found()
-    return found
+    return file
 
 
 @api.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job")
 def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
     """Stop a job that waits or runs; a finished one stays as it is."""
-    found = site.jobs.cancel(readable(site, job_id, who).job_id)
-    if found is None:
+    job = site.jobs.cancel(readable(site, job_id, who).job_id)
+    if job is None:
         raise not_found()
-    return JobBody.model_validate(found)
+    return JobBody.model_validate(job)
 
 
 @api.get(

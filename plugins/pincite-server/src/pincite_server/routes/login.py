@@ -26,7 +26,7 @@ from pincite_server.identity import (
     Role,
     SessionUser,
 )
-from pincite_server.languages import chosen, language_of
+from pincite_server.languages import language_of, text_of
 from pincite_server.logs import AUDIT
 from pincite_server.middleware import OWN_SITE
 from pincite_server.oauth import ATTEMPT_SECONDS, Attempt, Person, Provider
@@ -68,7 +68,7 @@ def log_out(who: SessionUser, request: Request, response: Response, site: Stores
 
 def check_login(request: Request, response: Response, site: Site, login: LoginRequest) -> None:
     """Log in, setting the cookie. Raises Problem: 401, the same for every cause; 429."""
-    named = site.people.accounts.named(login.name)
+    named = site.people.accounts.by_name(login.name)
     who = f"{named.name} ({named.account_id})" if named else "an unknown name"
     try:
         forget_try = request.app.state.limits.try_login(request, login.name)
@@ -100,7 +100,7 @@ def consent_page(request: Request, who: SessionUser, site: Stores, next: Short =
     terms: Mapping[str, str] = request.app.state.terms
     if who.consent is not Consent.MISSING:
         return forms.redirect(forms.local(next))
-    text, logged = chosen(terms, language_of(request)), bool(site.settings.results.folder)
+    text, logged = text_of(terms, language_of(request)), bool(site.settings.results.folder)
     return page(request, "consent.html", who, terms=text, then=forms.local(next), logged=logged)
 
 
@@ -286,14 +286,14 @@ def finish_provider_login(
         detail = "The login began in another browser or too long ago, or is already complete."
         raise Problem(400, "login_expired", f"{detail} Log in again.")
     if not code:
-        raise oauth.refused("The provider reports that you did not allow the login.")
+        raise oauth.refusal("The provider reports that you did not allow the login.")
     answer = forms.redirect(forms.local(attempt.next))
     set_cookie(answer, site.server, "login", "", 0)
     person = oauth.fetch_person(config, _callback(site, provider), code, attempt.verifier)
     if not attempt.account_id:
         begin_session(request, answer, site, _account_of(site, provider, config, person))
     elif who is None or who.account_id != attempt.account_id:
-        raise oauth.refused("You were logged out in the meantime. Nothing was linked.")
+        raise oauth.refusal("You were logged out in the meantime. Nothing was linked.")
     else:
         _check_may_link(who, FRESH_SECONDS + ATTEMPT_SECONDS)  # the cookie proves nothing
         site.people.accounts.link(provider, person.subject, attempt.account_id, person.name)
@@ -315,7 +315,7 @@ def _account_of(site: Site, name: str, provider: Provider, person: Person) -> st
     if account is None and provider.role:
         account = accounts.add_by_login(name, person.subject, person.name, Role(provider.role))
     if account is None or account.disabled:
-        raise oauth.refused(
+        raise oauth.refusal(
             "No account is linked with this login. Ask the operator of this server."
         )
     return account.account_id

@@ -30,7 +30,7 @@ from pincite_server.problems import not_found
 from pincite_server.rendering import Look, page
 from pincite_server.requests import Body, Cursor, IdPath
 from pincite_server.routes import check_ask, corpora, findings, jobs
-from pincite_server.routes.jobs import parsed, readable
+from pincite_server.routes.jobs import parse_report, readable
 from pincite_server.routing import Router
 from pincite_server.site import Site, Stores, base_of
 from pincite_server.tables import Kind
@@ -110,13 +110,13 @@ def export(job_id: str, ending: str, request: Request, who: Reader, site: Stores
     write = WRITERS.get(job.kind, {}).get(ending)
     report: JsonReport | None
     if job.kind == "verify":
-        wrong = findings.marked_wrong(site, job, who)
-        found = findings.verified_in(site, job)
-        report = findings.report_at(found, findings.threshold_in(request), wrong) if found else None
+        wrong, threshold = findings.marked_wrong(site, job, who), findings.threshold_in(request)
+        verified = findings.verified_in(site, job)
+        report = findings.report_at(verified, threshold, wrong) if verified else None
         write = partial(write, wrong=wrong) if write else None
     else:
         kind = AnswerReport if job.kind == "ask" else CheckReport
-        report = parsed(kind, site.jobs.result(job_id))
+        report = parse_report(kind, site.jobs.result(job_id))
     if report is None or write is None:
         raise not_found()
     headers = {"Content-Disposition": f'attachment; filename="pincite-{job_id}.{ending}"'}
@@ -145,12 +145,12 @@ def history(
     everybody: bool = False,
 ) -> HTMLResponse:
     """The user's own jobs, newest first; for an administrator also those of `everybody`."""
-    owner = None if everybody and who.is_admin else who.listed
-    found, following = jobs.listed(site, owner, ROWS, cursor, kind or (), once=True)
-    values: dict[str, Any] = {"jobs": found, "cursor": cursor, "next": following, "owners": None}
+    owner = None if everybody and who.is_admin else who.listed_owner
+    rows, following = jobs.page_of_jobs(site, owner, ROWS, cursor, kind or (), once=True)
+    values: dict[str, Any] = {"jobs": rows, "cursor": cursor, "next": following, "owners": None}
     if owner is None:
-        accounts = (site.people.accounts.get(each) for each in {job.owner for job in found})
-        values["owners"] = {each.account_id: each.name for each in accounts if each}
+        accounts = map(site.people.accounts.get, {job.owner for job in rows})
+        values["owners"] = {account.account_id: account.name for account in accounts if account}
     return page(request, "history.html", who, **values)
 
 
@@ -162,7 +162,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
     steps = (_in_words(request, event) for event in reversed(events))
     is_verify = job.kind == "verify"
     judged = [e.data for e in events if is_verify and e.kind == "judged" and e.data.get("text")]
-    failing = [each for each in reversed(judged) if each["label"] in FAILING]
+    failing = [claim for claim in reversed(judged) if claim["label"] in FAILING]
     return {
         "job": job,
         "item": item,
@@ -170,8 +170,8 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "ahead": site.jobs.n_ahead(job.job_id) if job.status == "queued" else 0,
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
-        **(check_ask.so_far(events) if job.kind == "ask" else {}),
-        "labels": Counter(each["label"] for each in judged),
+        **(check_ask.progress_values(events) if job.kind == "ask" else {}),
+        "labels": Counter(claim["label"] for claim in judged),
         "failing": failing[:MAX_FAILING],
     }
 
@@ -209,7 +209,7 @@ Token = Annotated[str, Path(max_length=100)]
 
 
 @pages.get("/s/{token}")
-def shared(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResponse:
+def shared_result(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResponse:
     """The result that a share link opens."""
     job_id = site.people.links.job_of(token)
     job = site.jobs.get(job_id) if job_id else None

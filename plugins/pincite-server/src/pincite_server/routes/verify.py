@@ -21,7 +21,7 @@ from pincite_server.routes.jobs import (
     FILE,
     OF_STARTING,
     JobBody,
-    accepted,
+    accepted_job,
     filled_corpora,
     form_schema,
     last_job,
@@ -83,7 +83,7 @@ async def verify(request: Request, who: Runner, site: Stores) -> Response:
     except Problem as problem:
         if not received:
             raise
-        again = forms.rejected(request, problem, received[0].fields)
+        again = forms.rejected_values(request, problem, received[0].fields)
         return await run_sync(partial(_form, request, who, site, **again))
     is_draft = received[0].fields.get("draft")
     return forms.redirect(f"/jobs/{job.job_id}{'/draft' if is_draft else ''}")
@@ -98,7 +98,7 @@ async def verify(request: Request, who: Runner, site: Stores) -> Response:
 )
 async def verify_files(request: Request, response: Response, who: Runner, site: Stores) -> JobBody:
     """Check an article with copies of its sources, sent as the start page's form sends them."""
-    return accepted(await _job_of_form(request, who, site, []), response)
+    return accepted_job(await _job_of_form(request, who, site, []), response)
 
 
 async def _job_of_form(
@@ -108,13 +108,13 @@ async def _job_of_form(
     long = {"article": int(site.server.body_megabytes * 1e6)}
     async with upload_form(request, who, site, FIELDS, long) as (upload_id, sent):
         received.append(sent)
-        job = await run_sync(_started, site, who, upload_id, sent)
+        job = await run_sync(_start, site, who, upload_id, sent)
     if "upload" not in job.request:
         await run_sync(site.uploads.remove, upload_id)
     return job
 
 
-def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
+def _start(site: Site, who: Identity, upload_id: str, sent: SentForm) -> Job:
     """Start the job that a form describes. Raises Problem: 422, the form is incomplete."""
     sources = [file for field, file in sent.files if field.startswith(SOURCES)]
     if n_bytes := sum(file.n_bytes for file in sources):

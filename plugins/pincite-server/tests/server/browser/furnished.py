@@ -14,7 +14,7 @@ from pincite_server.accounts import Account
 from pincite_server.identity import Permission, Role
 from pincite_server.jobs import JobStore, Status
 from pincite_server.settings import ServerSettings
-from pincite_server.site import Site, opened
+from pincite_server.site import Site, open_site
 from pincite_server.tables import Kind
 
 # Over http, and as fast as a test asks; nobody runs jobs.
@@ -38,7 +38,7 @@ class Furnished:
 def furnished(folder: Path) -> Furnished:
     """Ada, who has a key and a result that she shares."""
     served = Served(folder, lasting=True, mode="server", jobs_at_once=0, login_tries=1000, **OPEN)
-    site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
+    site = open_site(ServerSettings(mode="server", data=str(served.data)), Settings())
     people = site.people
     ada = people.accounts.add("Ada", Role.ADMIN, PASSWORD)
     people.accounts.add("Linus the rater", Role.RATER, PASSWORD)

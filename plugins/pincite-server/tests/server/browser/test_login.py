@@ -53,18 +53,18 @@ def attacked(page: Page, url: str) -> str:
 
 
 def test_a_page_of_another_site_cannot_use_a_session(visit: Watch, there: Furnished) -> None:
-    before = there.site.jobs.listed(None, 99)
+    before = there.site.jobs.list_jobs(None, 99)
     with visit() as seen, seen.browser.new_context(base_url=there.served.url) as unwatched:
         page = unwatched.new_page()  # the browser reports what it blocks
         page.goto("/")
         log_in(page, "Ada")
         read = attacked(page, there.served.url)
     assert "Ada" not in read
-    assert there.site.jobs.listed(None, 99) == before
+    assert there.site.jobs.list_jobs(None, 99) == before
 
 
 def test_pages_of_accounts_look_well(visit: Watch, there: Furnished) -> None:
-    job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
+    job = there.site.jobs.list_jobs(there.ada.account_id, 1)[0].job_id
     with visit() as seen:
         page = seen.page("/login")
         seen_in_all_looks(page)

@@ -145,5 +145,5 @@ def _own(site: Site, study_id: str, who: Identity) -> Study:
 
 
 def _verify_jobs(site: Site, who: Identity) -> list[Job]:
-    jobs = site.jobs.listed(who.account_id, ROWS, None, ["verify"])
+    jobs = site.jobs.list_jobs(who.account_id, ROWS, None, ["verify"])
     return [job for job in jobs if job.status is Status.DONE]
