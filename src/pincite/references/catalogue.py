@@ -175,11 +175,11 @@ def ask(
     citation: Citation,
     sources: Sequence[Source],
     services: Sequence[Lookup] = (),
-    needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, found: None,
+    needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, lookups: None,
 ) -> Lookups:
     """Ask every source, then each service what is still needed; a failure costs one answer."""
     works, asked, failed, tried = list[Work](), list[str](), list[Unanswered](), list[str]()
-    found = Lookups(works, asked, failed, tried)
+    lookups = Lookups(works, asked, failed, tried)
 
     def look_up(source: Source, wanted: Citation) -> bool:
         try:
@@ -194,9 +194,9 @@ def ask(
     for source in sources:
         look_up(source, citation)
     for service in services:
-        if (wanted := needed(service, found)) and look_up(service, wanted):
+        if (wanted := needed(service, lookups)) and look_up(service, wanted):
             tried.append(service.name)
-    return found
+    return lookups
 
 
 def ids_of(citation: Citation) -> list[tuple[str, str]]:
@@ -244,7 +244,7 @@ class CorpusRecords:
         hits = self.words.retrieve([citation.title], HITS)[0] if citation.title else []
         urls += [hit.passage.url for hit in hits]
         documents = self.documents_of(list(dict.fromkeys(urls)))
-        return [_of_document(each) for each in documents if each and each.title]
+        return [_of_document(document) for document in documents if document and document.title]
 
 
 def _of_document(document: Document) -> Work:
@@ -369,8 +369,8 @@ class Catalogue:
         """The records with the same title; else the closest by their rarest words."""
         words = sorted(set(words_of(title)))
         exact = "SELECT id, record FROM works WHERE title = ? LIMIT 20"
-        if found := self._db.execute(exact, [key_of(title)]).fetchall() if words else []:
-            return found
+        if records := self._db.execute(exact, [key_of(title)]).fetchall() if words else []:
+            return records
         scores = defaultdict[int, float](float)
         for n, word in self._rarest(words):
             matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"

@@ -52,13 +52,13 @@ def _read(path: Path) -> list[Reference]:
     with usable(path):
         if str(path) != "-" and not path.is_file():
             raise InputError(f"{path} is no file. Expected references or an article.")
-        found = [*_references(path)]
-    if not found:
+        references = [*_references(path)]
+    if not references:
         raise InputError(
             f"{path} has no references. Expected an article, BibTeX, RIS, CSL-JSON, .nbib, or a "
             "list of references in a text, Word or PDF file."
         )
-    return found
+    return references
 
 
 def _references(path: Path) -> Iterator[Reference]:
@@ -87,17 +87,17 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    found = [_cited(c) for page in pages for c in references_of(page)]
-    yield from found
-    if not found:
-        yield from (_listed(each) for page in pages for each in listed_references(page.source))
+    references = [_cited(c) for page in pages for c in references_of(page)]
+    yield from references
+    if not references:
+        yield from (_listed(listed) for page in pages for listed in listed_references(page.source))
 
 
 def _cited(citation: Citation) -> Reference:
     """A reference of an article; without a template it is read like one of a list."""
     kind = (citation.template or "").removeprefix("cite ")
     if not (citation.template or citation.title or citation.url):
-        for one in [_listed(each).citation for each in listed_references(citation.text)][:1]:
+        for one in [_listed(source).citation for source in listed_references(citation.text)][:1]:
             named = {"title": one.title, "authors": one.authors, "date": one.date}
             citation = replace(citation, **named)  # type: ignore[arg-type]
     return Reference(citation, kind=_CSL_TYPES.get(kind, "document"))
@@ -132,10 +132,10 @@ def _paired(names: Sequence[str]) -> Iterator[str]:
 
 
 def _of_bibliography(body: Body, reader: str) -> Iterator[Reference]:
-    found: Sequence[bibliographies.Record | Unchecked]
+    records: Sequence[bibliographies.Record | Unchecked]
     is_ris = reader == bibliographies.RIS
-    found = bibliographies.ris_records(body) if is_ris else bibliographies.bibtex_records(body)
-    for record in found:
+    records = bibliographies.ris_records(body) if is_ris else bibliographies.bibtex_records(body)
+    for record in records:
         if not isinstance(record, Unchecked):
             yield _recorded(record.fields, record.names)
 
@@ -200,14 +200,14 @@ def _csl(item: Mapping[str, Any]) -> Reference:
         "pmid": "PMID", "pmcid": "PMCID", "issn": "ISSN", "isbn": "ISBN", "pages": "page",
         "volume": "volume", "issue": "issue", "publisher": "publisher",
     }  # fmt: skip
-    fields = {ours: one_line(str(item.get(theirs) or "")) for ours, theirs in wanted.items()}
+    fields = {ours: one_line(str(item.get(csl_name) or "")) for ours, csl_name in wanted.items()}
     reference = _recorded(fields | {"date": date}, names)
     return replace(reference, kind=str(item.get("type") or "document"))
 
 
-def _with_own_ids(found: Sequence[Reference]) -> Iterator[Reference]:
+def _with_own_ids(references: Sequence[Reference]) -> Iterator[Reference]:
     used = set[str]()
-    for number, reference in enumerate(found, 1):
+    for number, reference in enumerate(references, 1):
         key = reference.citation.citation_id or f"r{number}"
         own = next(k for n in count(1) if (k := key if n == 1 else f"{key}-{n}") not in used)
         used.add(own)

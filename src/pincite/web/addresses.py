@@ -156,7 +156,7 @@ def safe_addresses(
     """
     results = _resolved(target, resolve, seconds)
     is_named = not private_hosts.isdisjoint({(target.host, None), (target.host, target.port)})
-    found = []
+    addresses = []
     for result in dict.fromkeys(results):
         try:
             address = ipaddress.ip_address(result)
@@ -169,15 +169,15 @@ def safe_addresses(
             if not is_named:
                 step = "If it is yours, name it in web.private_hosts."
                 raise _not_allowed(f"{what} is on a private network. {step}", target.url)
-        found.append(str(address))
-    if not found:
+        addresses.append(str(address))
+    if not addresses:
         raise FetchError(f"{target.host} has no address.", target.url, Reason.NO_HOST, of_host=True)
-    return found
+    return addresses
 
 
 def system_resolver(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return [str(entry[4][0]) for entry in found]
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return [str(entry[4][0]) for entry in entries]
 
 
 def _resolved(target: Target, resolve: Resolve, seconds: float) -> list[str]:

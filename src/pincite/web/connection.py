@@ -69,9 +69,9 @@ class Connection:
 
     def abort(self) -> None:
         """Abort a request in another thread."""
-        for each in list(self._network.sockets):
+        for open_socket in list(self._network.sockets):
             with contextlib.suppress(OSError):  # closed already
-                each.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
 
     def _open_pool(self, target: Target) -> httpcore2.ConnectionPool:
         proxy = proxy_of(target, self._rules)

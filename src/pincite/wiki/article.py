@@ -145,7 +145,7 @@ def references_of(page: PageText) -> list[Citation]:
     """Return each reference of a page once, whether or not a claim has it."""
     flat, _ = _read(page, "en")
     cited, _ = resolve(flat.uses, flat.definitions)
-    return list({c.reference: c for each in cited for c in each}.values())
+    return list({c.reference: c for citations in cited for c in citations}.values())
 
 
 def read_flat(source: str, markup: Markup, language: str) -> Flat:
@@ -169,8 +169,8 @@ def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
     if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
         known = "en"  # avoids loading the model
     else:  # if their beginning and middle agree
-        found = {detect(text), detect(text[len(text) // 2 :])} - {None}
-        known = (found.pop() if len(found) == 1 else None) or otherwise
+        languages = {detect(text), detect(text[len(text) // 2 :])} - {None}
+        known = (languages.pop() if len(languages) == 1 else None) or otherwise
     if edition(known) != edition(otherwise):
         flat = read_flat(page.source, page.markup, known)
     return flat, known

@@ -82,13 +82,13 @@ class Block:
 
         Includes every link and template that it touches, and the formatting around the text.
         """
-        found = Span(min(self.starts[start:end]), max(self.ends[start:end]))
-        found = _with_marks(self.links, found)
-        grown = _with_marks(self.styles, found)
-        if grown.start < found.start and found.end < grown.end:  # then only if it is filled
+        content = Span(min(self.starts[start:end]), max(self.ends[start:end]))
+        content = _with_marks(self.links, content)
+        grown = _with_marks(self.styles, content)
+        if grown.start < content.start and content.end < grown.end:  # then only if it is filled
             around = range(bisect_left(self.starts, grown.start), len(self.text))
             others = (i for i in around if self.ends[i] <= grown.end and not start <= i < end)
-            return found if any(self.text[i].isalnum() for i in others) else grown
+            return content if any(self.text[i].isalnum() for i in others) else grown
         return grown
 
 
@@ -198,7 +198,7 @@ class TextBuilder:
         lead = len(text) - len(text.lstrip())
         gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
         debris = _SPACED_DEBRIS if spaced else DEBRIS
-        for start, end in (*gone, *(found.span() for found in debris.finditer(text))):
+        for start, end in (*gone, *(match.span() for match in debris.finditer(text))):
             kept[start:end] = [False] * (end - start)
         before = list(accumulate(kept, initial=0))  # before[i]: kept characters among the first i
         marks = tuple(replace(m, position=before[m.position]) for m in self.marks)
