@@ -92,11 +92,11 @@ def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]
         if piece[0]:
             pieces.append(piece)
     texts = [text for text, _ in pieces]
-    named = [(name, _joined(texts, start)) for name, start in names]
+    named = [(name, _words_after(texts, start)) for name, start in names]
     return cleaned("".join(texts)), named, pieces
 
 
-def _joined(pieces: list[str], start: int) -> str:
+def _words_after(pieces: list[str], start: int) -> str:
     some = pieces[start : start + AFTER_NAME]
     lengths = list(accumulate(len(piece.strip()) for piece in some))
     return cleaned("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))
@@ -405,7 +405,7 @@ def read_html(body: Body) -> Document | Unchecked:
     blocks = blocks_of(pieces)
     signs = signs_of(page, head_title, seen, blocks)
     language, stated = language_declared(page), statements_of(page)
-    article = _extracted(page, seen)  # last, because it modifies the tree
+    article = _extraction(page, seen)  # last, because it modifies the tree
     # trafilatura writes table rows and rules in Markdown.
     lines = [e.strip("| ") if e.startswith("|") else e for e in (article.text or "").split("\n")]
     running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
@@ -444,7 +444,7 @@ def read_html(body: Body) -> Document | Unchecked:
     )
 
 
-def _extracted(page: Page, visible: str) -> Any:
+def _extraction(page: Page, visible: str) -> Any:
     """Return trafilatura's result; one without text if the page is not for it."""
     if page.cut_short or sum(1 for _ in page.tree.iter()) > MAX_ELEMENTS:
         return _NO_ARTICLE
@@ -755,7 +755,7 @@ def written_works(scripts: Iterable[str]) -> list[Mapping[str, Any]]:
     works = list[Mapping[str, Any]]()
     for script in scripts:
         try:
-            parsed = json.loads(_unwrapped(script), strict=False)
+            parsed = json.loads(_without_cdata(script), strict=False)
         except (ValueError, RecursionError):
             continue
         for outer in parsed if isinstance(parsed, list) else [parsed]:
@@ -766,7 +766,7 @@ def written_works(scripts: Iterable[str]) -> list[Mapping[str, Any]]:
     return works
 
 
-def _unwrapped(text: str) -> str:
+def _without_cdata(text: str) -> str:
     """Strip the `<![CDATA[ … ]]>` of XHTML pages."""
     if "<![CDATA[" not in text:
         return text

@@ -268,10 +268,10 @@ def read_labelled(
     path: Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[LabelledClaim]:
     """Yield the rows of a file (id, evidence, claim, label, maybe meta) as `read_rows` does."""
-    return read_rows(path, _labelled, "an object with id, evidence, claim and label", on_bad)
+    return read_rows(path, _labelled_claim, "an object with id, evidence, claim and label", on_bad)
 
 
-def _labelled(line: bytes) -> LabelledClaim:
+def _labelled_claim(line: bytes) -> LabelledClaim:
     value = json.loads(line)
     fields = (value["claim"], value["evidence"], value["label"], value.get("meta") or {})
     row = LabelledClaim(str(value["id"]), *fields)

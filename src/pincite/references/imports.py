@@ -105,7 +105,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
     with _text(path) as file:
         first = file.readline(DEFAULT_LIMITS.line_bytes)
         try:
-            records_in: Iterator[Any] = chain([json.loads(first)], map(_loaded, file))
+            records_in: Iterator[Any] = chain([json.loads(first)], map(_json_of, file))
         except ValueError:  # one value on several lines: a public data file, or a list
             whole = json.loads(first + file.read(MOST_JSON))
             records_in = iter(whole if isinstance(whole, list) else [whole])
@@ -117,7 +117,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
                 yield from contained(make, item, source)
 
 
-def _loaded(line: str) -> Any:
+def _json_of(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):

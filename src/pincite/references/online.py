@@ -218,7 +218,7 @@ class Client:
         except (FetchStopped, FetchingIsOff):
             raise
         except (FetchError, *imports.MALFORMED) as error:
-            raise self._failed(error) from error
+            raise self._failure(error) from error
         if not page:
             self._failures, days = 0, KEEP_DAYS if answers else KEEP_MISSES_DAYS
             self._cache.put(CachedPage(url, url, 200, body).lasting(days * DAY))
@@ -237,7 +237,7 @@ class Client:
         if target.host != self._host:
             raise FetchError(f"a redirect to {target.host}", reason=Reason.REDIRECTS)
 
-    def _failed(self, error: Exception) -> FetchError:
+    def _failure(self, error: Exception) -> FetchError:
         """The failure without the request's address, which has the title and the key."""
         self._failures += 1
         failure = FetchError("its reply is not as documented", reason=Reason.UNDECODABLE)

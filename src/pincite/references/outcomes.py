@@ -156,7 +156,7 @@ def decide(citation: Citation, lookups: Lookups, *, is_record: bool = False) -> 
         lookups: what all sources returned.
         is_record: it comes from a bibliography's file, whose authors and venue are complete.
     """
-    matches = [_compared(citation, work) for work in lookups.works]
+    matches = [_compare(citation, work) for work in lookups.works]
     wanted = catalogue.ids_of(citation)
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
@@ -181,7 +181,7 @@ def decide(citation: Citation, lookups: Lookups, *, is_record: bool = False) -> 
             outcome,
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
-            unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
+            unconfirmed=_unconfirmed_venue(citation, best.work) if is_record else "",
             notices=catalogue.in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
@@ -231,7 +231,7 @@ def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
     return min(statuses, key=list(Status).index, default=Status.AGREES)
 
 
-def _compared(citation: Citation, work: Work) -> _Match:
+def _compare(citation: Citation, work: Work) -> _Match:
     cited, place = citation.title or "", citation.publisher or ""
     title = matching.titles(cited, work.title)
     if title is not Likeness.SAME and matching.titles(cited, work.venue) is Likeness.SAME:
@@ -297,7 +297,7 @@ def _differences(
         yield Difference(Field.DOI, doi, work.doi)
 
 
-def _unconfirmed(citation: Citation, work: Work) -> str:
+def _unconfirmed_venue(citation: Citation, work: Work) -> str:
     """The venue of a reference if its record is only a preprint."""
     venue = citation.publisher or ""
     is_only_preprint = not work.venue or matching.is_preprint(work.venue)
@@ -312,12 +312,12 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note(f"work_{notice.kind}", {"about": f" ({about})" if about else ""})
     if outcome.wrong_ids and outcome.other:
         title = outcome.other.title
-        yield Note("id_of_other_work", {"id": _shown(outcome.wrong_ids), "title": title})
+        yield Note("id_of_other_work", {"id": _ids_text(outcome.wrong_ids), "title": title})
     if outcome.status is Status.UNCHECKED:
         why = "; ".join(f"{failure.source}: {failure.reason}" for failure in outcome.failed)
         yield Note("reference_unchecked", {"why": why}) if why else Note("reference_not_asked")
     elif outcome.unknown_ids and outcome.status is not Status.OTHER_WORK:
-        yield Note("id_unknown", {"id": _shown(outcome.unknown_ids), "sources": sources})
+        yield Note("id_unknown", {"id": _ids_text(outcome.unknown_ids), "sources": sources})
     yield from (difference.note for difference in outcome.differences)
     if outcome.unconfirmed:
         yield Note("venue_unconfirmed", {"venue": outcome.unconfirmed})
@@ -329,5 +329,5 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note("page_archived", {"url": outcome.archived})
 
 
-def _shown(ids: Sequence[tuple[str, str]]) -> str:
+def _ids_text(ids: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)

@@ -68,13 +68,13 @@ def _references(path: Path) -> Iterator[Reference]:
             if isinstance(document, Unchecked):
                 why = f"{document.reason} {document.detail}".strip()
                 raise InputError(f"{path} cannot be read: {why}")
-            yield from map(_listed, listed_references(document.text))
+            yield from map(_of_entry, listed_references(document.text))
         return
     reader = bibliographies.reader_of(path) if head else ""
     if reader == papers.PUBMED:
         for work in imports.read(path):
             if isinstance(work, Work):
-                yield _recorded(_fields_of(work), work.authors)
+                yield _reference_of(_fields_of(work), work.authors)
     elif re.match(rb"\s*\[\s*\{|\s*\{\s*\"", head):
         yield from map(_csl, _items(path))
     elif reader:
@@ -90,20 +90,22 @@ def _of_text(path: Path) -> Iterator[Reference]:
     references = [_cited(c) for page in pages for c in references_of(page)]
     yield from references
     if not references:
-        yield from (_listed(listed) for page in pages for listed in listed_references(page.source))
+        yield from (
+            _of_entry(listed) for page in pages for listed in listed_references(page.source)
+        )
 
 
 def _cited(citation: Citation) -> Reference:
     """A reference of an article; without a template it is read like one of a list."""
     kind = (citation.template or "").removeprefix("cite ")
     if not (citation.template or citation.title or citation.url):
-        for one in [_listed(source).citation for source in listed_references(citation.text)][:1]:
+        for one in [_of_entry(source).citation for source in listed_references(citation.text)][:1]:
             named = {"title": one.title, "authors": one.authors, "date": one.date}
             citation = replace(citation, **named)  # type: ignore[arg-type]
     return Reference(citation, kind=_CSL_TYPES.get(kind, "document"))
 
 
-def _listed(source: Source) -> Reference:
+def _of_entry(source: Source) -> Reference:
     """A reference in plain text: what stands before its title or year are its authors."""
     after_year = _AFTER_YEAR.search(source.text)
     title = source.fields.get("title") or (after_year[1] if after_year else "")
@@ -114,11 +116,11 @@ def _listed(source: Source) -> Reference:
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
     named = identifiers.split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
     fields = {**source.fields, "title": title} | ({"date": years[0][0]} if years else {})
-    known = known_fields(fields) | ({"authors": tuple(_paired(named))} if named else {})
+    known = known_fields(fields) | ({"authors": tuple(_pair_initials(named))} if named else {})
     return Reference(Citation("", NOWHERE, source.span, text=source.text, **known))
 
 
-def _paired(names: Sequence[str]) -> Iterator[str]:
+def _pair_initials(names: Sequence[str]) -> Iterator[str]:
     """Join "Holm" and "I M", which a comma separates like two names."""
     before = ""
     for piece in (piece.strip() for name in names for piece in name.split(",")):
@@ -137,10 +139,10 @@ def _of_bibliography(body: Body, reader: str) -> Iterator[Reference]:
     records = bibliographies.ris_records(body) if is_ris else bibliographies.bibtex_records(body)
     for record in records:
         if not isinstance(record, Unchecked):
-            yield _recorded(record.fields, record.names)
+            yield _reference_of(record.fields, record.names)
 
 
-def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
+def _reference_of(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     url = next((part for part in fields.get("url", "").split("; ") if "://" in part), None)
     stated = fields.get("doi", "")
     doi = identifiers.doi_in(stated) or stated or identifiers.doi_of_url(url or "") or ""
@@ -201,7 +203,7 @@ def _csl(item: Mapping[str, Any]) -> Reference:
         "volume": "volume", "issue": "issue", "publisher": "publisher",
     }  # fmt: skip
     fields = {ours: one_line(str(item.get(csl_name) or "")) for ours, csl_name in wanted.items()}
-    reference = _recorded(fields | {"date": date}, names)
+    reference = _reference_of(fields | {"date": date}, names)
     return replace(reference, kind=str(item.get("type") or "document"))
 
 

@@ -115,8 +115,8 @@ def parse_target(
         allowed = ", ".join(map(str, sorted(ports)))
         what = f"{shown} has port {port}; allowed: {allowed} (web.ports)"
         raise _not_allowed(f"{what}, and that of a host in web.private_hosts.", url)
-    path = _escaped(parts.path) or "/"
-    path += f"?{_escaped(parts.query)}" if parts.query else ""
+    path = _escape(parts.path) or "/"
+    path += f"?{_escape(parts.query)}" if parts.query else ""
     return Target(scheme, host, port, path)
 
 
@@ -154,7 +154,7 @@ def safe_addresses(
     One of `private_hosts` may have addresses of private networks. Raises FetchError if an address
     is not public, there is none, or no answer in time.
     """
-    results = _resolved(target, resolve, seconds)
+    results = _resolve(target, resolve, seconds)
     is_named = not private_hosts.isdisjoint({(target.host, None), (target.host, target.port)})
     addresses = []
     for result in dict.fromkeys(results):
@@ -180,7 +180,7 @@ def system_resolver(host: str, port: int) -> list[str]:
     return [str(entry[4][0]) for entry in entries]
 
 
-def _resolved(target: Target, resolve: Resolve, seconds: float) -> list[str]:
+def _resolve(target: Target, resolve: Resolve, seconds: float) -> list[str]:
     """Call `resolve` in a thread, because the C library's call has no timeout."""
     if _literal(target.host):
         return [target.host]
@@ -237,7 +237,7 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return quote(text, safe="/%:;=@!$&'()*+,?~[]|-._", errors="replace")
 
 

@@ -54,7 +54,7 @@ class Connection:
     ) -> Response:
         """Send a request, POST if there is a form, and read the whole reply; raises FetchError."""
         self._network.begin(addresses)
-        with _typed(target, self._rules, self._network):
+        with _typed_errors(target, self._rules, self._network):
             try:
                 return self._request(self._open_pool(target), target, headers, form)
             except BaseException:
@@ -181,7 +181,7 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
+def _typed_errors(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
     """Convert the library's errors."""
     url = target.url
     try:

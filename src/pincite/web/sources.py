@@ -351,7 +351,7 @@ class WebSources:
                 done(key, outcome, "fetched" if isinstance(outcome, Fetched) else "failed")
 
         for key in keys:
-            if cached := self._kept(key):
+            if cached := self._fresh_page(key):
                 done(key, _outcome(key, cached), "cached")
                 continue
             try:
@@ -381,7 +381,7 @@ class WebSources:
     def rules(self) -> WebRules:
         return self._client.rules
 
-    def _kept(self, key: str) -> CachedPage | None:
+    def _fresh_page(self, key: str) -> CachedPage | None:
         """The page of the cache, unless it is older than the rules allow by now."""
         page, seconds = self._cache.stored(key), self.rules.keep_days * DAY
         if page and page.fetched < self._started:
@@ -394,7 +394,7 @@ class WebSources:
         self._robots.clear()
 
     def is_cached(self, url: str) -> bool:
-        return self._kept(_key(url)) is not None
+        return self._fresh_page(_key(url)) is not None
 
     def host_of(self, url: str) -> str | None:
         """The host to be contacted for an address; None if it would not be opened."""
@@ -426,11 +426,11 @@ class WebSources:
             if stored and validators and response.status == NOT_MODIFIED:
                 cached = stored.lasting(self.rules.keep_days * DAY)
             else:
-                cached = self._cached(key, response)
+                cached = self._page_to_cache(key, response)
         self._cache.put(cached)
         return _outcome(key, cached)
 
-    def _cached(self, key: str, response: Response) -> CachedPage:
+    def _page_to_cache(self, key: str, response: Response) -> CachedPage:
         if failed := of_reply(key, response.status, response.url, response.redirected):
             return self._failed(failed, response.url, response.status)
         headers = response.headers

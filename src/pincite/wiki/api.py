@@ -122,7 +122,7 @@ class ActionApi:
             reply = self.web.post(self.site.api, form, headers=sent)
             cookies |= _SET_COOKIE.findall(reply.headers.get("set-cookie", ""))
             with _expected_form(self):
-                answer = self._parsed(reply)
+                answer = self._parse(reply)
                 token = token or answer["query"]["tokens"]["logintoken"]
         result = answer.get("login") or {}
         if result.get("result") != "Success":
@@ -141,7 +141,7 @@ class ActionApi:
             except FetchError as error:
                 error.args = (f"while requesting an article from {host}: {error}",)
                 raise
-            parsed = self._parsed(reply)
+            parsed = self._parse(reply)
             failure = parsed.get("error")
             if not isinstance(failure, dict):
                 return parsed
@@ -164,7 +164,7 @@ class ActionApi:
             self.sleep(seconds)
         raise WikiError(f"{host} {why} after {ATTEMPTS} attempts: {info} Try again later.", code)
 
-    def _parsed(self, reply: Reply) -> dict[str, Any]:
+    def _parse(self, reply: Reply) -> dict[str, Any]:
         kind = reply.headers.get("content-type", "no type").partition(";")[0]
         status = f"HTTP {reply.status}, {kind}, {len(reply.body)} bytes"
         if reply.status in (401, 403, 451):
@@ -272,7 +272,7 @@ def _existing_page(
         if not title:
             raise WikiError(f"{host} has no page with the id {address.page_id}.", "missing")
         message = f"{host} has no page {title!r}."
-        raise WikiError(message + _listed("Similar titles", nearest(api, title)), "missing")
+        raise WikiError(message + _title_list("Similar titles", nearest(api, title)), "missing")
     return page
 
 
@@ -293,7 +293,7 @@ def _page(
         links = (link.strip().replace("_", " ") for link in _CHOICE.findall(slot["content"]))
         choices = list(dict.fromkeys(links))[:MAX_CHOICES]
         message = f"{title!r} is a disambiguation page, not an article. Choose one."
-        raise WikiError(message + _listed("It lists", choices), "disambiguation")
+        raise WikiError(message + _title_list("It lists", choices), "disambiguation")
     # The language of the page, else of the wiki, as an ISO 639 code without script.
     general = query.get("general") or {}
     given = page.get("pagelanguage") or general.get("lang") or api.site.language or "en"
@@ -312,7 +312,7 @@ def _page(
     )
 
 
-def _listed(lead: str, titles: Sequence[str]) -> str:
+def _title_list(lead: str, titles: Sequence[str]) -> str:
     return f" {lead}: {'; '.join(titles)}." if titles else ""
 
 

@@ -198,8 +198,8 @@ def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
     Raises InputError if the file is missing, empty, too large or of an unknown format.
     """
     name = "standard input" if str(path) == "-" else str(path)
-    with _opened(path, name) as raw:
-        stream = _decompressed(raw)
+    with _open(path, name) as raw:
+        stream = _decompress(raw)
         try:
             head = stream.peek(_HEAD)[:_HEAD]
             if _DUMP.match(head):
@@ -226,7 +226,7 @@ def article_text(data: bytes, name: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _opened(path: str | Path, name: str) -> IO[bytes]:
+def _open(path: str | Path, name: str) -> IO[bytes]:
     if str(path) == "-":
         # Closing the copy leaves standard input open.
         return io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
@@ -240,7 +240,7 @@ def _opened(path: str | Path, name: str) -> IO[bytes]:
         ) from error
 
 
-def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
+def _decompress(raw: IO[bytes]) -> io.BufferedReader:
     magic = cast("io.BufferedReader", raw).peek(3)[:3]
     if magic == b"BZh":
         return io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(raw)))

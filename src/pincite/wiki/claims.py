@@ -235,7 +235,7 @@ class _Wordings:
         else:
             end = home.end if group.in_text else min(group.start, home.end)
             start = max(home.start, self.floor if self.floor < end else home.start)
-            wording = self._part(home, _stripped(self.block.text, Span(start, end)))
+            wording = self._part(home, _trim(self.block.text, Span(start, end)))
         self.floor = group.end
         return wording if wording and self._states(wording) else None
 
@@ -272,7 +272,7 @@ class _Wordings:
         inside = Span(clause.start - home.start, clause.end - home.start)
         grown = widen(home.of(text), inside, [mark - home.start for mark in marks], language)
         if grown != inside:
-            grown = _stripped(home.of(text), grown)
+            grown = _trim(home.of(text), grown)
         judged, part = with_subject(home.of(text), grown, language)
         judged, part, own = _own_words(home.of(text), judged, part, inside)
         borrowed = Span(home.start + part.start, clause.start) if own else None
@@ -335,7 +335,7 @@ class _Wordings:
         index = bisect_right(self.starts, group.end - 1)
         if index < len(self.sentences):
             home = self.sentences[index]
-            return self._part(home, _stripped(block.text, home))
+            return self._part(home, _trim(block.text, home))
         if block.kind in VALUES:
             return None
         if block.lead and block.lead_span:
@@ -414,7 +414,7 @@ def has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)
 
 
-def _stripped(text: str, span: Span) -> Span:
+def _trim(text: str, span: Span) -> Span:
     """Trim punctuation at both ends; never returns an empty span."""
     start, end = span
     while start < end - 1 and text[start] in _OPENING_DEBRIS:

@@ -245,13 +245,13 @@ class Writer:
     def flush(self, following: BlockKind | None = None) -> None:
         """End the current block and start one of kind `following`."""
         if self.out.chars or self.out.marks or self.kind is BlockKind.CELL:
-            self.flat.blocks.append(self._finished())
+            self.flat.blocks.append(self._finish())
         self.flat.blocks.extend(self.aside)
         self.aside.clear()
         self.kind = following or BlockKind.PARAGRAPH
         self.out = TextBuilder(lines=self.kind is BlockKind.CELL)
 
-    def _finished(self) -> Block:
+    def _finish(self) -> Block:
         if self.kind is BlockKind.ITEM:  # introduced by its parent, or the paragraph before
             while self.items and self.items[-1][0] >= self.depth:
                 self.items.pop()

@@ -42,9 +42,9 @@ def read_manuscript(source: str) -> Flat | None:
     lines = [trimmed(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, listed = _entries(source, lines)
     parts = _parts(source, [Span(0, 0) if line in listed else line for line in lines])
-    marks = {part: _bracketed(source, part) for part, _ in parts}
+    marks = {part: _bracket_marks(source, part) for part, _ in parts}
     if entries and not any(marks.values()):
-        marks = {part: _superscripts(source, part) for part, _ in parts}
+        marks = {part: _superscript_marks(source, part) for part, _ in parts}
     if not any(marks.values()):
         return None
     writer = Writer(Flat(is_manuscript=True))
@@ -115,13 +115,13 @@ def _parts(source: str, lines: Sequence[Span]) -> list[tuple[Span, bool]]:
     return parts
 
 
-def _bracketed(source: str, part: Span) -> list[Mark]:
+def _bracket_marks(source: str, part: Span) -> list[Mark]:
     bracketed = citation_marks.marks(part.of(source))
     moved = (Mark(m.span.moved(part.start), m.ids) for m in bracketed if m.ids[0].isdigit())
     return [mark for mark in moved if not _INTERVAL.search(_before(source, part, mark.span))]
 
 
-def _superscripts(source: str, part: Span) -> list[Mark]:
+def _superscript_marks(source: str, part: Span) -> list[Mark]:
     superscripts = []
     for match in _PATTERNS["superscript"].finditer(source, *part):
         (mark,) = citation_marks.marks(f"[{match[0].translate(_RAISED)}]")

@@ -535,12 +535,12 @@ class _Renderer:
             if literal:
                 self.out.rendered(literal, node.span)
             elif number:
-                used |= self._numbered(number, node, given)
+                used |= self._show_numbered(number, node, given)
             elif any(n in given and given[n].nodes for n in re.findall(r"\{(\d)\}", optional)):
                 used |= self._pattern(optional, node, given)
         return used
 
-    def _numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
+    def _show_numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
         if (local := _LOCAL.fullmatch(number)) and (parameter := given.get(local[2])):
             written = node.edition.written(local[1], plain(parameter.nodes, self.source))
             self.out.rendered(written, node.span)

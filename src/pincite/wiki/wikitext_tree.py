@@ -200,7 +200,7 @@ class _Protected:
         while (tag := _PATTERNS["special"].search(source, position)) is not None:
             position = self._special(tag)
         for name in list(self.open):
-            self._unclosed(name, len(source))
+            self._recover(name, len(source))
 
     def _special(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
@@ -244,7 +244,7 @@ class _Protected:
             ):  # <ref>{{cite web|…}}<ref> where </ref> was meant
                 self._close(name, start, end)
                 return
-            self._unclosed(name, start)
+            self._recover(name, start)
         self.extensions[start] = Opening(name, end, attributes)
         self.open[name] = start
 
@@ -279,7 +279,7 @@ class _Protected:
             self._itself("ref", start, end, tag[1])
         return end
 
-    def _unclosed(self, name: str, limit: int) -> None:
+    def _recover(self, name: str, limit: int) -> None:
         """Recover from a missing closing tag before `limit`: a leading citation is the content."""
         start = self.open.pop(name)
         opening = self.extensions[start]
