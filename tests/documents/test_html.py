@@ -327,7 +327,7 @@ def test_authors_of_a_page(head: dict[str, object], byline: str, expected: str) 
 )
 def test_names_of_no_person_are_no_authors(name: str) -> None:
     stated = Statements(metas={"citation_author": [name]})
-    assert author_of(stated, "Lindvik Post", found=name) == ""
+    assert author_of(stated, "Lindvik Post", guess=name) == ""
 
 
 @each_row("documents/html/bylines_without_their_introduction")
@@ -398,11 +398,11 @@ def test_only_the_one_whole_headline_of_an_article_counts() -> None:
 
 def test_dates_of_publication() -> None:
     stated = linked_data(article(datePublished="2011-03-04", dateModified="2020-01-01"))
-    assert html.published_of(stated, found="2020-01-01") == "2011-03-04"
+    assert html.published_of(stated, guess="2020-01-01") == "2011-03-04"
     metas = {"article:published_time": ["2012-03-04T08:00:00Z"]}
     assert html.published_of(Statements(metas=metas, dates=["2020-01-01"])) == "2012-03-04"
     assert html.published_of(Statements(dates=["", "2013-01-02"])) == "2013-01-02"
-    assert html.published_of(Statements(), found="2014-01-02") == "2014-01-02"
+    assert html.published_of(Statements(), guess="2014-01-02") == "2014-01-02"
     assert html.published_of(Statements(dates=["yesterday"])) is None
 
 

@@ -63,8 +63,8 @@ def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
     while part := file.read(_CHUNK):
         at = (before + part).find(sign)
         if at >= 0:
-            found = file.tell() - len(part) - len(before) + at
-            return found + sign.startswith(b"\n")
+            start = file.tell() - len(part) - len(before) + at
+            return start + sign.startswith(b"\n")
         before = part[1 - len(sign) :]
     return None
 

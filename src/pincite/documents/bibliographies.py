@@ -80,9 +80,9 @@ def _as_xml(record: str) -> Any:
         return [E(element, value) for value in fields[tag]]
 
     topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
-    notices = [(kind, each) for tag, kind in _NOTICES.items() for each in of(tag, "RefSource")]
-    ids = [("doi", each[:-6]) for each in fields["AID"] if each.endswith(" [doi]")]
-    ids += [("pmc", each) for each in fields["PMC"]]
+    notices = [(kind, source) for tag, kind in _NOTICES.items() for source in of(tag, "RefSource")]
+    ids = [("doi", doi[:-6]) for doi in fields["AID"] if doi.endswith(" [doi]")]
+    ids += [("pmc", pmc) for pmc in fields["PMC"]]
     issue = (*of("VI", "Volume"), *of("IP", "Issue"), E.PubDate(*of("DP", "MedlineDate")))
     journal = (*of("JT", "Title"), *of("TA", "ISOAbbreviation"), *of("IS", "ISSN"))
     names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
@@ -96,11 +96,11 @@ def _as_xml(record: str) -> Any:
     )
     citation = E.MedlineCitation(
         *(*of("PMID", "PMID"), article),
-        E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(each)) for each in topics)),
+        E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(topic)) for topic in topics)),
         E.KeywordList(*of("OT", "Keyword")),
         E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
     )
-    links = E.ArticleIdList(*(E.ArticleId(each, IdType=kind) for kind, each in ids))
+    links = E.ArticleIdList(*(E.ArticleId(number, IdType=kind) for kind, number in ids))
     return E.PubmedArticle(citation, E.PubmedData(links))
 
 
@@ -113,12 +113,12 @@ class Record(NamedTuple):
 
 
 def read_ris(body: Body) -> list[Document | Unchecked]:
-    return [_document(each, RIS) for each in ris_records(body)]
+    return [_document(record, RIS) for record in ris_records(body)]
 
 
 def read_bibtex(body: Body) -> list[Document | Unchecked]:
-    found = bibtex_records(body)
-    return [e if isinstance(e, Unchecked) else _document(e, BIBTEX) for e in found]
+    records = bibtex_records(body)
+    return [e if isinstance(e, Unchecked) else _document(e, BIBTEX) for e in records]
 
 
 def ris_records(body: Body) -> list[Record]:
@@ -140,7 +140,7 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
     from bibtexparser.middlewares import names as people
     from bibtexparser.model import Entry
 
-    found: list[Record | Unchecked] = []
+    records: list[Record | Unchecked] = []
     library = parse_string(decoded(body.data) or "")
     for number, block in enumerate(library.blocks, 1):
         place = Body(f"{body.url}#{number}", b"", limits=body.limits)
@@ -149,7 +149,7 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
             if block in library.failed_blocks:
                 line = (block.start_line or 0) + 1
                 detail = f"{unquote(body.url.rpartition('/')[2])} line {line}: not a BibTeX entry"
-                found.append(Unchecked(place.url, Reason.UNDECODABLE, detail))
+                records.append(Unchecked(place.url, Reason.UNDECODABLE, detail))
             continue
         stated = {field.key.lower(): str(field.value) for field in entry.fields}
         fields = {_BIBTEX_NAMES.get(name, name): _plain(text) for name, text in stated.items()}
@@ -160,8 +160,8 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
             names += [_plain(", ".join(" ".join(piece) for piece in pieces if piece))]
         fields.setdefault("date", f"{fields.get('year', '')} {fields.get('month', '')}")
         fields |= {"key": entry.key, "type": entry.entry_type.lower()}
-        found.append(Record(fields, names, place))
-    return found
+        records.append(Record(fields, names, place))
+    return records
 
 
 def _plain(text: str) -> str:
@@ -185,7 +185,7 @@ def _document(record: Record, kind: str) -> Document | Unchecked:
     doi = doi_in(fields.get("doi", "")) or doi_of_url(link)
     of_pubmed = "pubmed" in fields.get("database", "").lower()
     stated = (fields.get("pmid"), of_pubmed and fields.get("number"), *_PMID.findall(said))
-    pmid = next((each for each in stated if each and each.isdecimal()), pmid_of_url(link) or "")
+    pmid = next((n for n in stated if n and n.isdecimal()), pmid_of_url(link) or "")
     url = pubmed_address(pmid) if pmid else doi_address(doi) if doi else link or body.url
     text = cleaned(fields.get("abstract", ""))
     if not text:

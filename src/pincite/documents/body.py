@@ -181,7 +181,7 @@ class Format(StrEnum):
 
     @property
     def is_text(self) -> bool:
-        return any(each.startswith("text/") for each in self.media_types)
+        return any(media_type.startswith("text/") for media_type in self.media_types)
 
 
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
@@ -282,23 +282,23 @@ def _by_label(head: bytes, url: str, content_type: str | None) -> tuple[Format, 
     label = (content_type or "").split(";")[0].strip().lower()
     ending = _ending(url)
     if label in _NO_LABEL:
-        found = _LABELS.get(ending) or (Format.HTML if _HTML_INSIDE.search(head) else Format.TEXT)
+        stated = _LABELS.get(ending) or (Format.HTML if _HTML_INSIDE.search(head) else Format.TEXT)
         label = ending
     else:
         other = Format.TEXT if label.startswith("text/") else Format.UNSUPPORTED
-        found = _LABELS.get(label, other)
+        stated = _LABELS.get(label, other)
     written = _LABELS.get(ending)
-    if found is Format.TEXT and written and written.is_text:
-        found = written  # servers often say text/plain
-    if found is Format.TEXT and _TRANSCRIPT_START.match(head):
-        found = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else found
-    if found is Format.TEXT and len(_EXPORTED.findall(head)) > 1:
+    if stated is Format.TEXT and written and written.is_text:
+        stated = written  # servers often say text/plain
+    if stated is Format.TEXT and _TRANSCRIPT_START.match(head):
+        stated = Format.SUBTITLES if len(_TRANSCRIPT_TIME.findall(head)) >= MIN_TIMES else stated
+    if stated is Format.TEXT and len(_EXPORTED.findall(head)) > 1:
         return Format.UNSUPPORTED, "several PubMed records as text (expected PubMed XML)"
-    if found.reader and not found.is_text:
-        kind = re.split(r"[./]", label)[-1] if found is Format.IMAGE else str(found)
+    if stated.reader and not stated.is_text:
+        kind = re.split(r"[./]", label)[-1] if stated is Format.IMAGE else str(stated)
         name = {"jpg": "JPEG", "tif": "TIFF"}.get(kind, kind.upper())
         return Format.MISLABELLED, f"named {label}, but not a {name} file"
-    return found, label
+    return stated, label
 
 
 def type_of_ending(ending: str) -> str | None:

@@ -96,8 +96,8 @@ def variants(url: str) -> tuple[str, ...]:
     hosts = ("www.", "") if rest.startswith("www.") else ("", "www.")
     schemes = (scheme, "https" if scheme == "http" else "http")
     slashes = ("/", "") if rest.endswith("/") else ("", "/")
-    found = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)
-    return tuple(dict.fromkeys((url, page, *found)))
+    others = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)
+    return tuple(dict.fromkeys((url, page, *others)))
 
 
 def _normalize_escapes(text: str) -> str:
@@ -164,17 +164,17 @@ class Entry:
             detail = f"the stored copy cannot be opened: {error.strerror}"
             return Unchecked(self.url, Reason.NOT_SUPPLIED, detail)
 
-    def describe(self, found: Found) -> Found:
-        if isinstance(found, Unchecked):
-            return found
+    def describe(self, outcome: Found) -> Found:
+        if isinstance(outcome, Unchecked):
+            return outcome
         # These are properties of the PDF, so the row cannot override them.
-        pages = {key: found.meta[key] for key in (PAGES, LABELS) if key in found.meta}
+        pages = {key: outcome.meta[key] for key in (PAGES, LABELS) if key in outcome.meta}
         return replace(
-            found,
-            title=self.title or found.title,
-            published=self.published or found.published,
-            language=self.language or found.language,
-            meta={**found.meta, **self.meta, **pages},
+            outcome,
+            title=self.title or outcome.title,
+            published=self.published or outcome.published,
+            language=self.language or outcome.language,
+            meta={**outcome.meta, **self.meta, **pages},
         )
 
     def _read(self, limits: Limits) -> Found:
@@ -325,11 +325,11 @@ def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
     if path.suffix != ".json" or path.stat().st_size > DEFAULT_LIMITS.max_bytes:
         return {}
     try:
-        found = json.loads(path.read_bytes())
+        listing = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         return {}
-    by_name = isinstance(found, dict) and all(isinstance(row, dict) for row in found.values())
-    return found if by_name else {}
+    by_name = isinstance(listing, dict) and all(isinstance(row, dict) for row in listing.values())
+    return listing if by_name else {}
 
 
 def _entry(record: Mapping[str, Any], folder: Path, called: Mapping[str, Path], line: int) -> Entry:
@@ -435,7 +435,7 @@ class Collection:
 
     pieces: list[Piece]
     by_address: dict[str, Entry] = field(default_factory=dict)  # rows without a file
-    found: set[str] = field(default_factory=set)  # keys of pages found so far
+    located: set[str] = field(default_factory=set)  # keys of pages found so far
     unread: tuple[Unchecked, ...] = ()  # links out of the folder
     limits: Limits = DEFAULT_LIMITS
 
@@ -446,10 +446,10 @@ class Collection:
         elif piece.entries:
             yield from (entry.read(self.limits) for entry in piece.entries)
         else:
-            for found in read.read_path(piece.path, limits=self.limits):
-                self.known_as(found.url)
-                entry = self.by_address.get(exact_key(found.url))
-                yield entry.describe(found) if entry else found
+            for outcome in read.read_path(piece.path, limits=self.limits):
+                self.known_as(outcome.url)
+                entry = self.by_address.get(exact_key(outcome.url))
+                yield entry.describe(outcome) if entry else outcome
 
     def signature(self, piece: Piece) -> str:
         """Fingerprint of the file and its manifest rows.
@@ -468,12 +468,12 @@ class Collection:
     def known_as(self, url: str) -> None:
         """Record that a page exists, even if it was read elsewhere or earlier."""
         if self.by_address:
-            self.found.add(exact_key(url))
+            self.located.add(exact_key(url))
 
     def missing(self) -> list[Unchecked]:
         """Links out of the folder, and rows whose page no file contains."""
         detail = "the manifest names no file for this page, and no other file contains it"
-        lost = (row.url for key, row in self.by_address.items() if key not in self.found)
+        lost = (row.url for key, row in self.by_address.items() if key not in self.located)
         return [*self.unread, *(Unchecked(url, Reason.NOT_SUPPLIED, detail) for url in lost)]
 
     def _read_rows(self, piece: Piece, rows: tuple[Entry | Problem, ...]) -> Iterator[Found]:
@@ -502,14 +502,14 @@ def collected(
     in numeric order; all others in the order of `files`, which raises InputError.
     """
     links = list[Path]()
-    found = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
-    numbered = iter(sorted(filter(edition, found), key=lambda path: edition(path) or (0, 0)))
-    found = [next(numbered) if edition(path) else path for path in found]
+    given = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
+    numbered = iter(sorted(filter(edition, given), key=lambda path: edition(path) or (0, 0)))
+    given = [next(numbered) if edition(path) else path for path in given]
     others = dict(called or {})
-    by_name = {path.name: path for path in found} | others
+    by_name = {path.name: path for path in given} | others
     stated = {
         path: tuple(rows(path, limits, by_name if path.suffix == ".json" else others))
-        for path in found
+        for path in given
         if is_manifest(path)
     }
     named: dict[Path, list[Entry]] = {}
@@ -519,8 +519,8 @@ def collected(
             named.setdefault(row.file.resolve(), []).append(row)
         elif not row.file and not row.record and row.status is None:
             by_address[exact_key(row.url)] = row
-    added = {path.resolve() for path in found}
-    pieces = [Piece(path, tuple(named.get(path.resolve(), ())), stated.get(path)) for path in found]
+    added = {path.resolve() for path in given}
+    pieces = [Piece(path, tuple(named.get(path.resolve(), ())), stated.get(path)) for path in given]
     pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in added]
     refused = ((path.absolute().as_uri(), _outside(path.name)) for path in links)
     unread = tuple(Unchecked(url, Reason.NOT_SUPPLIED, why) for url, why in refused)
@@ -621,7 +621,7 @@ class Sources:
 
     def name_of(self, path: Path) -> str:
         """The name of a file, relative to the given folder."""
-        above = (each for each in self.paths if each != path and path.is_relative_to(each))
+        above = (folder for folder in self.paths if folder != path and path.is_relative_to(folder))
         return path.relative_to(next(above, path.parent)).as_posix()
 
     def __len__(self) -> int:
@@ -730,13 +730,13 @@ class Sources:
 
     def _index_records(self, path: Path) -> None:
         collection = collected([path], self.limits)
-        for found in collection.read(collection.pieces[0]):
-            if isinstance(found, Document):
-                document = replace(found, meta={**found.meta, FILE: self.name_of(path)})
+        for outcome in collection.read(collection.pieces[0]):
+            if isinstance(outcome, Document):
+                document = replace(outcome, meta={**outcome.meta, FILE: self.name_of(path)})
                 stated = {**document.meta, "title": document.title}
-                self._add_record(document.url, stated, partial(lambda found: found, document))
+                self._add_record(document.url, stated, partial(lambda document: document, document))
             else:
-                self._problem(path, 0, found.detail)
+                self._problem(path, 0, outcome.detail)
 
     def _add_record(self, url: str, stated: Mapping[str, Any], loader: Loader) -> None:
         doi, pmid, title = (jsonl.field_of(stated, name) for name in ("doi", "pmid", "title"))

@@ -92,11 +92,11 @@ def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]
         if piece[0]:
             pieces.append(piece)
     texts = [text for text, _ in pieces]
-    named = [(name, _joined(texts, start)) for name, start in names]
+    named = [(name, _words_after(texts, start)) for name, start in names]
     return cleaned("".join(texts)), named, pieces
 
 
-def _joined(pieces: list[str], start: int) -> str:
+def _words_after(pieces: list[str], start: int) -> str:
     some = pieces[start : start + AFTER_NAME]
     lengths = list(accumulate(len(piece.strip()) for piece in some))
     return cleaned("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))
@@ -187,7 +187,7 @@ def language_declared(page: Page) -> str | None:
         "//meta[@property='og:locale']/@content",
         "//meta[@http-equiv='content-language' or @http-equiv='Content-Language']/@content",
     )
-    return next((str(found[0]) for path in paths if (found := page.tree.xpath(path))), None)
+    return next((str(values[0]) for path in paths if (values := page.tree.xpath(path))), None)
 
 
 def join_terms(page: Page) -> None:
@@ -405,7 +405,7 @@ def read_html(body: Body) -> Document | Unchecked:
     blocks = blocks_of(pieces)
     signs = signs_of(page, head_title, seen, blocks)
     language, stated = language_declared(page), statements_of(page)
-    article = _extracted(page, seen)  # last, because it modifies the tree
+    article = _extraction(page, seen)  # last, because it modifies the tree
     # trafilatura writes table rows and rules in Markdown.
     lines = [e.strip("| ") if e.startswith("|") else e for e in (article.text or "").split("\n")]
     running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
@@ -444,7 +444,7 @@ def read_html(body: Body) -> Document | Unchecked:
     )
 
 
-def _extracted(page: Page, visible: str) -> Any:
+def _extraction(page: Page, visible: str) -> Any:
     """Return trafilatura's result; one without text if the page is not for it."""
     if page.cut_short or sum(1 for _ in page.tree.iter()) > MAX_ELEMENTS:
         return _NO_ARTICLE
@@ -486,14 +486,14 @@ def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int
     words = [(match[0], match.start()) for match in re.finditer(r"\S+", text)]
     flat = f" {' '.join(word for word, _ in words)} "
     places = [0, *accumulate(len(word) + 1 for word, _ in words)]  # of the spaces before words
-    found: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     reached = 0
     for name, following in names[:MAX_ANCHORS]:
         at = _place_after(following.split(), flat, reached)
-        if at >= 0 and name not in found:
-            found[name] = words[bisect_left(places, at)][1]
+        if at >= 0 and name not in offsets:
+            offsets[name] = words[bisect_left(places, at)][1]
             reached = at
-    return found
+    return offsets
 
 
 def _place_after(following: Sequence[str], flat: str, reached: int) -> int:
@@ -626,17 +626,17 @@ MAX_UPDATES = 2_000  # of a live blog
 MAX_AUTHORS = 20  # papers of large collaborations list thousands
 
 
-def author_of(stated: Statements, site: str, found: str = "") -> str:
+def author_of(stated: Statements, site: str, guess: str = "") -> str:
     """The authors' names, joined by "; "; empty if there are none.
 
-    Catalogue metadata comes first, then bodies named in JSON-LD; `found` is trafilatura's result
+    Catalogue metadata comes first, then bodies named in JSON-LD; `guess` is trafilatura's result
     from JSON-LD, other meta elements and bylines, cut at "and".
     """
     authors = (work.get("author") for work in stated.works)
     named = (a for a in authors if isinstance(a, dict) and "Organization" in str(a.get("@type")))
     bodies = [str(author.get("name") or "") for author in named]
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}
-    for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), bodies, [found]):
+    for source in (*(stated.metas.get(name, ()) for name in AUTHOR_METAS), bodies, [guess]):
         names = [_name(piece) for text in source for piece in one_line(text).split(";")]
         names = [name for name in names if name and _letters(name) not in sites]
         if names:
@@ -646,21 +646,21 @@ def author_of(stated: Statements, site: str, found: str = "") -> str:
 
 def headline_of(stated: Statements) -> str:
     """The JSON-LD headline; empty if it is truncated or there are several (a front page)."""
-    found = {one_line(unescape(str(work.get("headline") or ""))) for work in stated.works} - {""}
-    headline = found.pop() if len(found) == 1 else ""
+    titles = {one_line(unescape(str(work.get("headline") or ""))) for work in stated.works} - {""}
+    headline = titles.pop() if len(titles) == 1 else ""
     return "" if headline.endswith(("…", "...")) else headline
 
 
 def updates_of(stated: Statements, shown: str) -> list[str]:
     """The entries of a live blog that only its JSON-LD has, each with headline and time."""
     blogs = (work for work in stated.works if "LiveBlogPosting" in _types_of(work))
-    found = [blog.get("liveBlogUpdate") for blog in blogs]
-    entries = chain.from_iterable(each if isinstance(each, list) else [each] for each in found)
+    lists = [blog.get("liveBlogUpdate") for blog in blogs]
+    entries = chain.from_iterable(some if isinstance(some, list) else [some] for some in lists)
     texts = []
     for entry in islice(entries, MAX_UPDATES):
         parts = entry if isinstance(entry, dict) else {}
         said = (str(parts.get(key) or "") for key in ("headline", "datePublished", "articleBody"))
-        lines = [cleaned(_without_tags(f">{unescape(each)}")) for each in said]
+        lines = [cleaned(_without_tags(f">{unescape(part)}")) for part in said]
         if lines[-1] and lines[-1] not in shown:
             texts.append("\n".join(filter(None, lines)))
     return texts
@@ -669,7 +669,7 @@ def updates_of(stated: Statements, shown: str) -> list[str]:
 def site_of(stated: Statements) -> str:
     """The name of the site, or the publisher of the page's first written work."""
     publishers = (work.get("publisher") for work in stated.works)
-    named = (str(each.get("name") or "") for each in publishers if isinstance(each, dict))
+    named = (str(body.get("name") or "") for body in publishers if isinstance(body, dict))
     return next(filter(None, map(one_line, (*stated.metas.get("og:site_name", ()), *named))), "")
 
 
@@ -711,14 +711,14 @@ def type_of(stated: Statements) -> str:
     return "; ".join(map(one_line, specific))[:MAX_AUTHOR_CHARS]
 
 
-def published_of(stated: Statements, found: str = "") -> str | None:
+def published_of(stated: Statements, guess: str = "") -> str | None:
     """The ISO publication date at the stated precision; dates in the future are ignored.
 
-    `found` is the extractor's guess, used if the page states no date.
+    `guess` is the extractor's guess, used if the page states no date.
     """
     texts = [str(work.get("datePublished") or "") for work in stated.works]
     texts += [text for name in DATE_METAS for text in stated.metas.get(name, ())]
-    texts += [*stated.dates, found]
+    texts += [*stated.dates, guess]
     days = (iso_day(text) for text in texts)
     today = date.today().isoformat()
     in_time = (d for d in days if d and EARLIEST[: len(d)] <= d <= today[: len(d)])
@@ -755,10 +755,10 @@ def written_works(scripts: Iterable[str]) -> list[Mapping[str, Any]]:
     works = list[Mapping[str, Any]]()
     for script in scripts:
         try:
-            found = json.loads(_unwrapped(script), strict=False)
+            parsed = json.loads(_without_cdata(script), strict=False)
         except (ValueError, RecursionError):
             continue
-        for outer in found if isinstance(found, list) else [found]:
+        for outer in parsed if isinstance(parsed, list) else [parsed]:
             inner = outer.get("@graph") if isinstance(outer, dict) else None
             things = inner if isinstance(inner, list) else [outer]
             objects = (thing for thing in things if isinstance(thing, dict))
@@ -766,7 +766,7 @@ def written_works(scripts: Iterable[str]) -> list[Mapping[str, Any]]:
     return works
 
 
-def _unwrapped(text: str) -> str:
+def _without_cdata(text: str) -> str:
     """Strip the `<![CDATA[ … ]]>` of XHTML pages."""
     if "<![CDATA[" not in text:
         return text

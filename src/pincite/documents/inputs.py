@@ -64,17 +64,17 @@ def local(
     `progress` is called with the number of files copied. Raises ConfigError if no installed package
     opens such addresses, InputError if nothing can be read or a name leads outside the folder.
     """
-    found = Inputs([], {})
+    inputs = Inputs([], {})
     for address in map(str, given):
         if not is_address(address):
-            found.paths.append(Path(address))
+            inputs.paths.append(Path(address))
             continue
         target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
         path = _copy(address, target, progress)
         end = "" if path != target else "/"
-        found.paths.append(path)
-        found.called[path.resolve().as_uri() + end] = address.rstrip("/") + end
-    return found
+        inputs.paths.append(path)
+        inputs.called[path.resolve().as_uri() + end] = address.rstrip("/") + end
+    return inputs
 
 
 def is_address(place: Path | str) -> bool:

@@ -191,9 +191,9 @@ def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, JsonRecord]]:
     in_a_row = 0
     for line in lines(path, limits):
         record = record_of(line, limits)
-        found = {} if isinstance(record, Unchecked) or not address_of(record) else record
-        yield line, found
-        in_a_row = 0 if found else in_a_row + 1
+        fields = {} if isinstance(record, Unchecked) or not address_of(record) else record
+        yield line, fields
+        in_a_row = 0 if fields else in_a_row + 1
         if in_a_row == MAX_REFUSED_IN_A_ROW:
             fault = f"{in_a_row:,} lines in a row have no address; the rest was not read"
             yield line._replace(broken=fault), {}
@@ -268,10 +268,10 @@ def read_labelled(
     path: Path, on_bad: Callable[[InputError], None] | None = None
 ) -> Iterator[LabelledClaim]:
     """Yield the rows of a file (id, evidence, claim, label, maybe meta) as `read_rows` does."""
-    return read_rows(path, _labelled, "an object with id, evidence, claim and label", on_bad)
+    return read_rows(path, _labelled_claim, "an object with id, evidence, claim and label", on_bad)
 
 
-def _labelled(line: bytes) -> LabelledClaim:
+def _labelled_claim(line: bytes) -> LabelledClaim:
     value = json.loads(line)
     fields = (value["claim"], value["evidence"], value["label"], value.get("meta") or {})
     row = LabelledClaim(str(value["id"]), *fields)

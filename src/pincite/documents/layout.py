@@ -109,14 +109,14 @@ def _down(lines: Lines) -> list[Line]:
 
 def _rows(lines: Lines) -> list[list[Line]]:
     """Consecutive lines on one baseline, from left to right."""
-    found = list[list[Line]]()
+    rows = list[list[Line]]()
     for line in lines:
-        is_near = found and abs(found[-1][0].baseline - line.baseline) < SAME_ROW * line.size
-        if is_near and not (line.is_table or found[-1][0].is_table):
-            found[-1].append(line)
+        is_near = rows and abs(rows[-1][0].baseline - line.baseline) < SAME_ROW * line.size
+        if is_near and not (line.is_table or rows[-1][0].is_table):
+            rows[-1].append(line)
         else:
-            found.append([line])
-    return [sorted(row, key=lambda line: line.left) for row in found]
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.left) for row in rows]
 
 
 def _join(row: Lines) -> Line:
@@ -133,8 +133,8 @@ def _longest_gutter(lines: Lines) -> tuple[float, float, float] | None:
     down = _down(lines)
     places = [edge - SAME_EDGE for edge, n_lines in edges if n_lines > 1]
     bands = ((band, x) for x in places for band in _bands(down, x))
-    long = [each for each in bands if len(each[0]) >= 2 * COLUMN_LINES]
-    for band, x in sorted(long, key=lambda each: -len(each[0])):
+    long = [gutter for gutter in bands if len(gutter[0]) >= 2 * COLUMN_LINES]
+    for band, x in sorted(long, key=lambda gutter: -len(gutter[0])):
         if _are_columns(band, x):
             return x, band[0].baseline, band[-1].baseline
     return None
@@ -170,9 +170,9 @@ def _is_prose(side: Lines) -> bool:
     edges = Counter(round(line.left / SAME_EDGE) for line in side)
     usual_cuts = {n for n in edges if 2 * sum(edges[n + i] for i in (-1, 0, 1)) > len(grouped)}
     for row in grouped:
-        cuts = [n for n, each in enumerate(row) if n and round(each.left / SAME_EDGE) in usual_cuts]
+        cuts = [n for n, e in enumerate(row) if n and round(e.left / SAME_EDGE) in usual_cuts]
         parts = (row[a:b] for a, b in pairwise([0, *cuts, len(row)]))
-        widths += [max(each.right for each in part) - part[0].left for part in parts]
+        widths += [max(line.right for line in part) - part[0].left for part in parts]
     widths.sort()
     usual = widths[len(widths) * 3 // 4]  # a heading may be wider
     full = len(widths) - bisect_left(widths, FULL_LINE * usual)
@@ -357,7 +357,7 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
     if 1 in ruled and len(rows[0]) == 1 and (below := _grid(rows[1:], mids, rules)):
         return [[Cell(rows[0][0].text)] * (len(mids) + 1), *below]  # below a title
     inner = [n for n in ruled if 0 < n < len(rows) and len(ruled) > 1]
-    heads = [n for n, found in enumerate(figures) if found] if numeric else inner
+    heads = [n for n, numbers in enumerate(figures) if numbers] if numeric else inner
     others = (n for n in heads if any(not _YEAR.fullmatch(table[n][j][1].text) for j in figures[n]))
     start = next(others, min(heads, default=0))
     leads = any(_LEADERS.search(line.text) for row in rows for line in row)
@@ -391,14 +391,14 @@ def _grid(rows: Sequence[Lines], mids: Sequence[float], rules: Sequence[Rule]) -
 
 def _figures(table: Sequence[_Row], n_columns: int) -> tuple[list[set[int]], set[int]]:
     """The numeric columns in which each row has a number, and all of these columns."""
-    found = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
+    numbers = [{j for j, (_, e) in cells.items() if _FIGURE.fullmatch(e.text)} for cells in table]
     numeric = set[int]()
     for j in range(1, n_columns):
-        column = [j in each for cells, each in zip(table, found, strict=True) if j in cells]
+        column = [j in columns for cells, columns in zip(table, numbers, strict=True) if j in cells]
         below = column[(*column, True).index(True) :]  # the head
         if sum(below) >= max(2, FIGURES * len(below)):
             numeric.add(j)
-    return [each & numeric for each in found], numeric
+    return [columns & numeric for columns in numbers], numeric
 
 
 def _ruled_rows(rows: Sequence[Lines], rules: Sequence[Rule]) -> list[int]:
@@ -424,12 +424,12 @@ def _records(
     for n, record in enumerate(records):
         row, is_head = [Cell("")] * n_columns, n < n_heads
         for first in {j for cells in record for j in cells}:
-            found = [cells[first] for cells in record if first in cells]
-            figures = sum(bool(_FIGURE.fullmatch(line.text)) for _, line in found)
+            parts = [cells[first] for cells in record if first in cells]
+            figures = sum(bool(_FIGURE.fullmatch(line.text)) for _, line in parts)
             if not is_head and first in numeric and figures > 1:
                 return []
-            columns = range(first, max(last for last, _ in found) + 1)
-            cell = Cell(_cell_text([line for _, line in found]), header=is_head)
+            columns = range(first, max(last for last, _ in parts) + 1)
+            cell = Cell(_cell_text([line for _, line in parts]), header=is_head)
             row[first : columns.stop] = [cell] * len(columns)
         is_section = not is_head and not any(cell.text for cell in row[1:])
         grid.append(row[:1] * n_columns if is_section else row)
@@ -523,8 +523,8 @@ def _is_running(row: Lines, page: int, likes: _Repeats, n_pages: int) -> bool:
 
 def _edges(page: Lines) -> tuple[list[list[Line]], list[list[Line]]]:
     """The first and the last rows of a page, each in its parts, from the edges inwards."""
-    found = _rows(_down(page))
-    top, foot = found[:EDGE_ROWS], found[: -EDGE_ROWS - 1 : -1]
+    rows = _rows(_down(page))
+    top, foot = rows[:EDGE_ROWS], rows[: -EDGE_ROWS - 1 : -1]
     return (  # on a page of few rows, each belongs to the nearer edge
         [row for n, row in enumerate(top) if row not in foot[:n]],
         [row for n, row in enumerate(foot) if row not in top[: n + 1]],
@@ -544,8 +544,8 @@ def _shapes(row: Lines) -> dict[tuple[str, int], int | None]:
     grids = (2 * floor(height), 2 * floor(height + 0.5) + 1)
     masked: dict[str, int | None] = {_ROMAN.sub("x", text): None}
     numbers = list(_NUMBER.finditer(text))
-    for found in numbers[:: max(1, len(numbers) - 1)]:  # the first and the last
-        masked[f"{text[: found.start()]}0{text[found.end() :]}"] = int(found[0][:9])
+    for match in numbers[:: max(1, len(numbers) - 1)]:  # the first and the last
+        masked[f"{text[: match.start()]}0{text[match.end() :]}"] = int(match[0][:9])
     return {(shape, grid): number for shape, number in masked.items() for grid in grids}
 
 
@@ -601,7 +601,7 @@ class Paragraph(NamedTuple):
 
 def _rest(cut: Paragraph, after: Sequence[Paragraph]) -> int | None:
     """The place of the paragraph that goes on with the sentence in which `cut` ends."""
-    n = next((n for n, each in enumerate(after[:ASIDES]) if not each.is_aside()), None)
+    n = next((n for n, paragraph in enumerate(after[:ASIDES]) if not paragraph.is_aside()), None)
     if n is None or not cut.is_cut():
         return None
     first = after[n].lines[0].text[0]
@@ -628,7 +628,7 @@ def running_text(pages: Sequence[Lines]) -> tuple[str, list[int]]:
         if rest is not None:  # the notes stand before the paragraph that goes on
             ordered = [*text[:-1], *notes, text[-1]]
             after.insert(0, after.pop(rest))
-        raw = "\n\n".join("\n".join(line.text for line in each.lines) for each in ordered)
+        raw = "\n\n".join("\n".join(line.text for line in part.lines) for part in ordered)
         raw_pages.append(raw + ("\n\n" if rest is None else "\n"))
     raw_text = PAGE_BREAK.join(raw_pages)
     words = Counter(re.findall(r"\w+(?:-\w+)*", raw_text.lower()))
@@ -638,12 +638,12 @@ def running_text(pages: Sequence[Lines]) -> tuple[str, list[int]]:
 
 
 def _paragraphs(lines: Lines, usual: float) -> list[Paragraph]:
-    pitch, found = _pitch(lines), [[line] for line in lines[:1]]
+    pitch, groups = _pitch(lines), [[line] for line in lines[:1]]
     for before, previous, line in zip([*lines[:1], *lines], lines, lines[1:], strict=False):
         if _starts_paragraph(before, previous, line, pitch):
-            found.append([])
-        found[-1].append(line)
-    return [Paragraph(each, usual) for each in found]
+            groups.append([])
+        groups[-1].append(line)
+    return [Paragraph(group, usual) for group in groups]
 
 
 def _with_asides_apart(paragraphs: list[Paragraph]) -> tuple[list[Paragraph], list[Paragraph]]:

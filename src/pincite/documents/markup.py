@@ -190,9 +190,9 @@ def _cut_records(
             if chunk and match.end() + _TAG > len(buffer):
                 break  # the tag may continue in the next chunk
             begin, at, in_comment = match.start(), match.end(), match[0] == b"<!--" and not name
-            is_end, found = match[1] == b"/", (match[2] or b"").decode()
-            closed |= is_end and found == root
-            if is_end and found == name:
+            is_end, local = match[1] == b"/", (match[2] or b"").decode()
+            closed |= is_end and local == root
+            if is_end and local == name:
                 at = buffer.find(b">", at) + 1 or at
                 if size + at <= limit:
                     yield Record(number, buffer[:at])
@@ -200,10 +200,10 @@ def _cut_records(
                     detail = too_large("", size + at, limit, "it").detail
                     yield Record(number, b"", detail, Reason.TOO_LARGE)
                 name, buffer, at = "", buffer[at:], 0
-            elif not is_end and found in names and not _EMPTY.match(buffer, at):
+            elif not is_end and local in names and not _EMPTY.match(buffer, at):
                 if name:
                     yield Record(number, b"", f"</{name}> is missing after {size + begin} bytes")
-                number, name, size = number + 1, found, 0
+                number, name, size = number + 1, local, 0
                 buffer, at = buffer[begin:], at - begin
         else:
             at = max(at, len(buffer) - _TAG)
@@ -404,9 +404,9 @@ def addresses_in(source: str) -> list[str]:
     page = parse_page(source)
     if page is None:
         return []
-    found = page.tree.xpath(CANONICAL) + page.tree.xpath(OG_URL)
-    found += [match[1] or match[2] for match in _SAVED_FROM.finditer(source[:5_000])]
-    return list(dict.fromkeys(url for url in map(one_line, found) if is_web_address(url)))
+    urls = page.tree.xpath(CANONICAL) + page.tree.xpath(OG_URL)
+    urls += [match[1] or match[2] for match in _SAVED_FROM.finditer(source[:5_000])]
+    return list(dict.fromkeys(url for url in map(one_line, urls) if is_web_address(url)))
 
 
 def is_web_address(url: str) -> bool:

@@ -113,31 +113,31 @@ class _Scans:
             self._unread[large if n_pixels > MAX_PIXELS else many].append(number)
             return []
         self._n_read += 1
-        found = _engine()(picture())
-        texts = [_GLUED.sub(" ", text) for text in found.txts or ()]
+        reading = _engine()(picture())
+        texts = [_GLUED.sub(" ", text) for text in reading.txts or ()]
         n_chars = sum(map(len, texts))
-        sure = sum(len(text) * of for text, of in zip(texts, found.scores or (), strict=True))
+        sure = sum(len(text) * of for text, of in zip(texts, reading.scores or (), strict=True))
         if sure < READABLE * max(n_chars, 1):
             if n_chars >= FEW_CHARACTERS:
                 self._unread["the letters cannot be recognised"].append(number)
             return []
         self._sure[number] = round(100 * sure / n_chars)
-        return straightened(texts, found.boxes.tolist(), points)
+        return straightened(texts, reading.boxes.tolist(), points)
 
-    def described(self, found: Document | Unchecked) -> Document | Unchecked:
+    def described(self, outcome: Document | Unchecked) -> Document | Unchecked:
         """Add the confidence of each page, and which pages were not read."""
         unread = "; ".join(
             f"page {pages[0] + 1}{f' and {len(pages) - 1} more' if pages[1:] else ''}: {why}"
             for why, pages in self._unread.items()
         )
-        if isinstance(found, Document):
-            each = [self._sure.get(n) for n in range(max(self._sure, default=-1) + 1)]
-            meta = {RECOGNISED: json.dumps(each) if each else "", UNREAD: unread}
-            return replace(found, meta={**found.meta, **{k: v for k, v in meta.items() if v}})
-        if found.reason not in (Reason.EMPTY, Reason.UNREADABLE_SCAN):
-            return found
+        if isinstance(outcome, Document):
+            percents = [self._sure.get(n) for n in range(max(self._sure, default=-1) + 1)]
+            meta = {RECOGNISED: json.dumps(percents) if percents else "", UNREAD: unread}
+            return replace(outcome, meta={**outcome.meta, **{k: v for k, v in meta.items() if v}})
+        if outcome.reason not in (Reason.EMPTY, Reason.UNREADABLE_SCAN):
+            return outcome
         reason = Reason.UNREADABLE_SCAN if unread else Reason.EMPTY
-        return replace(found, reason=reason, detail=unread or "no text was recognised")
+        return replace(outcome, reason=reason, detail=unread or "no text was recognised")
 
 
 def straightened(texts: Sequence[str], boxes: Sequence[Box], points: float) -> list[Line]:

@@ -72,11 +72,11 @@ class Parts:
         """The relationships of an Office part, or of the file, by id: type and the other's name."""
         folder, file = posixpath.split(name)
         return {
-            each.get("Id", ""): (
-                each.get("Type", "").rpartition("/")[2],
-                resolved(folder, each.get("Target", "")),
+            element.get("Id", ""): (
+                element.get("Type", "").rpartition("/")[2],
+                resolved(folder, element.get("Target", "")),
             )
-            for each in self.elements(f"{folder}/_rels/{file}.rels".lstrip("/"), "Relationship")
+            for element in self.elements(f"{folder}/_rels/{file}.rels".lstrip("/"), "Relationship")
         }
 
     def main(self, default: str) -> str:
@@ -258,12 +258,12 @@ _BESIDE = ("diagramData", "notesSlide")  # parts of a slide with words, in the o
 def read_slides(body: Body, parts: Parts) -> Document | Unchecked:
     main = parts.main(_SLIDES)
     slides, order = parts.related(main), parts.elements(main, "sldId")
-    ids = (key for each in order for name, key in each.items() if name.endswith("}id"))
-    found = [_slide(parts, slides[key][1]) for key in dict.fromkeys(ids) if key in slides]
-    text, starts = joined(("\n\n", words) for _, words in found)
+    ids = (key for element in order for name, key in element.items() if name.endswith("}id"))
+    contents = [_slide(parts, slides[key][1]) for key in dict.fromkeys(ids) if key in slides]
+    text, starts = joined(("\n\n", words) for _, words in contents)
     front = properties(parts)
-    if found and found[0][0]:
-        front["title"] = found[0][0]  # many files state the title of their template
+    if contents and contents[0][0]:
+        front["title"] = contents[0][0]  # many files state the title of their template
     return document_of(body, "pptx", text, front, **{PAGES: json.dumps(starts)})
 
 
@@ -301,17 +301,17 @@ def read_sheets(body: Body, parts: Parts) -> Document | Unchecked:
     blocks = list[str]()
     try:
         with CalamineWorkbook.from_filelike(parts.copied(SHEET_PARTS, CELL_BYTES)) as book:
-            for each in book.sheets_metadata:
-                if (each.typ, each.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
+            for meta in book.sheets_metadata:
+                if (meta.typ, meta.visible) != (SheetTypeEnum.WorkSheet, SheetVisibleEnum.Visible):
                     continue
-                sheet = book.get_sheet_by_name(each.name)
+                sheet = book.get_sheet_by_name(meta.name)
                 rows = [[Cell(_cell_text(value)) for value in row] for row in sheet.to_python()]
                 top, left = sheet.start or (0, 0)
                 for (a, b), (c, d) in sheet.merged_cell_ranges or ():
                     for row in rows[max(0, a - top) : max(0, c - top + 1)]:
                         place = slice(max(0, b - left), max(0, d - left + 1))
                         row[place] = rows[max(0, a - top)][place][:1] * len(row[place])
-                blocks += [] if re.fullmatch(r"\w+ ?\d+", each.name) else [each.name]
+                blocks += [] if re.fullmatch(r"\w+ ?\d+", meta.name) else [meta.name]
                 blocks.append(of_sheet(rows))
     except CalamineError as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not a readable spreadsheet: {error}")
@@ -347,8 +347,8 @@ def read_rtf(body: Body) -> Document | Unchecked:
     # The space ends the word as the brace does; with it, striprtf adds no addresses to links.
     text = _plain(source.replace("\\field{", "\\field {"), head)
     text = re.sub(r" *\| *", " | ", re.sub(r"\|+$", "", text, flags=re.MULTILINE))
-    found = {name: re.search(_FIELD.format(name), source) for name in ("title", "author")}
-    front = {name: _plain(f"{{{head} {m[1]}}}", head) for name, m in found.items() if m}
+    matches = {name: re.search(_FIELD.format(name), source) for name in ("title", "author")}
+    front = {name: _plain(f"{{{head} {m[1]}}}", head) for name, m in matches.items() if m}
     return document_of(body, "rtf", text, front)
 
 

@@ -84,12 +84,12 @@ _xpath: Any = cache(etree.XPath)
 
 def texts_at(paths: dict[str, str], element: Any) -> dict[str, str]:
     """The first text at the paths of each field, which are separated by " | "."""
-    found = dict[str, str]()
+    fields = dict[str, str]()
     for name, alternatives in paths.items():
         nodes = (node for path in alternatives.split(" | ") for node in _xpath(path)(element)[:1])
         texts = (one_line(node) if isinstance(node, str) else line_of(node) for node in nodes)
-        found[name] = next(filter(None, texts), "")
-    return found
+        fields[name] = next(filter(None, texts), "")
+    return fields
 
 
 def reader_of(path: Path) -> str:
@@ -220,16 +220,16 @@ def in_own_words(text: str) -> str:
 
 def pubmed_authors(elements: Iterable[Any]) -> Authors:
     """Parse an AuthorList, without names that NLM marks as misspelt (ValidYN="N")."""
-    found = Authors([], [])
+    authors = Authors([], [])
     for author in elements:
         if author.get("ValidYN") == "N":
             continue
         if group := value_of(author.find("CollectiveName")):
-            found.groups.append(group)
+            authors.groups.append(group)
         parts = (value_of(author.find(tag)) for tag in ("LastName", "ForeName", "Suffix"))
         if name := group or ", ".join(filter(None, parts)):
-            found.names.append(name)
-    return found
+            authors.names.append(name)
+    return authors
 
 
 def pubmed_date(element: Any) -> str:
@@ -244,7 +244,7 @@ def pubmed_date(element: Any) -> str:
 
 def _mesh(headings: Iterable[Any]) -> dict[str, str]:
     """MeSH headings, alone and with qualifiers; `mesh_major` has the main topics."""
-    found, major = dict[str, None](), dict[str, None]()
+    topics, major = dict[str, None](), dict[str, None]()
     for heading in headings:
         name = ""
         for part in heading:  # the descriptor, then its qualifiers
@@ -253,10 +253,10 @@ def _mesh(headings: Iterable[Any]) -> dict[str, str]:
             name = words if is_descriptor else name
             topic = name if is_descriptor else f"{name}/{words}"
             if name and words:
-                found[topic] = None
+                topics[topic] = None
                 if part.get("MajorTopicYN") == "Y":
                     major[name] = major[topic] = None
-    return {"mesh": joined(found), "mesh_major": joined(major)}
+    return {"mesh": joined(topics), "mesh_major": joined(major)}
 
 
 def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
@@ -304,15 +304,15 @@ def read_jats(body: Body) -> Document | Unchecked:
     return Unchecked(body.url, Reason.UNDECODABLE, "it contains no article")
 
 
-def _jats_document(article: Any, found: Body) -> Document | Unchecked:
+def _jats_document(article: Any, body: Body) -> Document | Unchecked:
     parts = {child.tag: child for child in article}
     front = parts.get("front", etree.Element("front"))
-    ids, url = _identifiers(front), found.url
+    ids, url = _identifiers(front), body.url
     if url.startswith("file:"):
         of_pmc = f"https://pmc.ncbi.nlm.nih.gov/articles/{ids['pmc']}/" if ids["pmc"] else ""
         url = of_pmc or (doi_address(ids["doi"]) if ids["doi"] else url)
-    body = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
-    blocks = [*_abstracts(front), *body, *_blocks(parts.get("back"))]
+    main = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
+    blocks = [*_abstracts(front), *main, *_blocks(parts.get("back"))]
     # Drop consecutive duplicates.
     texts = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
     text = cleaned("\n\n".join(texts))
@@ -322,10 +322,10 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
     title = cleaned_title(": ".join(filter(None, lines)))
     if not text and title:
         return Unchecked(url, Reason.TITLE_ONLY, "the article has no text")
-    if fault := unusable(text, url, "the article", found.limits):
+    if fault := unusable(text, url, "the article", body.limits):
         return fault
     meta = {**ids, **_jats_meta(article, front)}
-    meta["coverage"] = "full text" if body else "abstract"
+    meta["coverage"] = "full text" if main else "abstract"
     dates = (
         _jats_date(element)
         for element in front.iter("pub-date")
@@ -343,13 +343,13 @@ def _jats_document(article: Any, found: Body) -> Document | Unchecked:
 
 
 def _identifiers(front: Any) -> dict[str, str]:
-    found = dict.fromkeys(("pmid", "pmc", "doi"), "")
+    ids = dict.fromkeys(("pmid", "pmc", "doi"), "")
     for element in front.iter("article-id"):
         kind = (element.get("pub-id-type") or "").lower().replace("pmcid", "pmc")
-        if kind in found and (value := one_line(element.text)):
+        if kind in ids and (value := one_line(element.text)):
             is_bare = kind == "pmc" and not value.upper().startswith("PMC")
-            found[kind] = f"PMC{value}" if is_bare else value
-    return found
+            ids[kind] = f"PMC{value}" if is_bare else value
+    return ids
 
 
 def _jats_meta(article: Any, front: Any) -> dict[str, str]:
@@ -385,19 +385,19 @@ def _retraction(front: Any) -> dict[str, str]:
 
 def _jats_authors(front: Any) -> Authors:
     """People and groups; members listed within a group are not separate authors."""
-    found = Authors([], [])
+    authors = Authors([], [])
     for contrib in _CONTRIBUTORS(front):
         if (collab := contrib.find("collab")) is not None:
             if group := one_line(flat(collab, lambda e: e.tag == "contrib-group")):
-                found.groups.append(group.replace(SEPARATOR, ", "))
-                found.names.append(found.groups[-1])
+                authors.groups.append(group.replace(SEPARATOR, ", "))
+                authors.names.append(authors.groups[-1])
             continue
         for element in contrib.iter("name", "string-name"):
             stated = (line_of(element.find(tag)) for tag in ("surname", "given-names", "suffix"))
             if name := ", ".join(filter(None, stated)) or line_of(element):
-                found.names.append(name)
+                authors.names.append(name)
             break
-    return found
+    return authors
 
 
 def _jats_date(element: Any) -> str:
@@ -418,8 +418,8 @@ _BESIDE, _UNREAD, _LABELLED = (
 
 def _abstracts(front: Any) -> Iterator[str]:
     """Yield the abstract, then labelled summaries and abstracts in other languages."""
-    found = list(front.iter("abstract", "trans-abstract"))
-    for element in sorted(found, key=lambda e: bool(_kind(e)) + 2 * (e.tag != "abstract")):
+    abstracts = list(front.iter("abstract", "trans-abstract"))
+    for element in sorted(abstracts, key=lambda e: bool(_kind(e)) + 2 * (e.tag != "abstract")):
         inside = list(_blocks(element))
         if inside and _kind(element) and element.find("title") is None:
             yield _kind(element)

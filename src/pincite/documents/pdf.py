@@ -128,10 +128,10 @@ def _lines_of_page(document: Any, number: int) -> tuple[Lines, Sequence[Rule]]:
         text_page = page.get_textpage()
     except pypdfium2.PdfiumError:
         return [], []
-    found = _Characters(text_page).lines(list(_rules_of(page)))
+    content = _Characters(text_page).lines(list(_rules_of(page)))
     text_page.close()
     page.close()
-    return found
+    return content
 
 
 def _rules_of(page: Any) -> Iterator[Rule]:
@@ -216,19 +216,19 @@ class _Characters:
             line = _Line(self, word)
             by_turn.setdefault(line.turn, []).append(line)
         read = list[tuple[Lines, Sequence[Rule]]]()
-        for self.turn, found in by_turn.items():
-            measured = [each for each in (started.whole() for started in found) if each.text]
+        for self.turn, group in by_turn.items():
+            measured = [line for line in (started.whole() for started in group) if line.text]
             seen = list(map(self._turn_rule, rules))
             read.append((layout.with_ruled_tables(measured, seen), seen))
         (lines, rules), *turned = read
-        below = min((each.baseline for each in lines), default=0.0)
-        for others, theirs in turned:
-            ordered = layout.in_reading_order(others, theirs)
-            if others and not any(each.is_table for each in ordered):
-                ordered = [Line(" ".join(each.text for each in others), 0, 0, 0, 1)]
-            for each in ordered:
+        below = min((line.baseline for line in lines), default=0.0)
+        for others, their_rules in turned:
+            ordered = layout.in_reading_order(others, their_rules)
+            if others and not any(other.is_table for other in ordered):
+                ordered = [Line(" ".join(other.text for other in others), 0, 0, 0, 1)]
+            for other in ordered:
                 below -= 100
-                lines = [*lines, each._replace(baseline=below, left=0, right=0, size=1)]
+                lines = [*lines, other._replace(baseline=below, left=0, right=0, size=1)]
         return lines, rules
 
     def _turn_rule(self, rule: Rule) -> Rule:

@@ -97,9 +97,9 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
         raise InputError(f"{path} {fault}; expected a file with one or more documents.")
     url, in_a_row = path.resolve().as_uri(), 0
     try:
-        for found in _contents(path, limits):
-            yield found
-            broken = isinstance(found, Unchecked) and found.reason in _BROKEN
+        for outcome in _contents(path, limits):
+            yield outcome
+            broken = isinstance(outcome, Unchecked) and outcome.reason in _BROKEN
             in_a_row = in_a_row + 1 if broken else 0
             if in_a_row == MAX_REFUSED_IN_A_ROW:
                 why = f"{in_a_row:,} records in a row are broken; the rest was not read"
@@ -140,8 +140,8 @@ def _contents(path: Path, limits: Limits) -> Iterator[Found]:
         yield from inputs.mapped(read_page, archives.records(path, limits))
     elif jsonl.has_documents(path):
         yield from jsonl.documents(path, limits)
-    elif found := records_in(path, limits):
-        yield from map(with_language, sandbox.read_many(*found))
+    elif records := records_in(path, limits):
+        yield from map(with_language, sandbox.read_many(*records))
     else:
         yield read_file(path, limits)
 
@@ -171,12 +171,12 @@ def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Found:
 
 def addresses_of(head: bytes, url: str) -> list[str]:
     """The addresses that a web page's `head` states; empty for other formats."""
-    found, _ = format_of(head, url, None)
-    if found is Format.MHTML:
+    kind, _ = format_of(head, url, None)
+    if kind is Format.MHTML:
         # The address of the snapshot (Chrome), or of its first part.
         stated = _LOCATION.search(head)
         return [stated[1].decode("ascii")] if stated else []
-    if found is not Format.HTML:
+    if kind is not Format.HTML:
         return []
     from pincite.documents import markup
 
@@ -196,21 +196,21 @@ def _read(body: Body) -> Found:
         body = replace(body, data=data)
     if not body.data.strip():
         return Unchecked(url, Reason.EMPTY, "the file is empty")
-    found, name = format_of(body.data, url, body.content_type)
-    if found is Format.UNSUPPORTED:
+    kind, name = format_of(body.data, url, body.content_type)
+    if kind is Format.UNSUPPORTED:
         return Unchecked(url, Reason.UNSUPPORTED_TYPE, f"{name}: this format is not supported")
-    if found is Format.MISLABELLED:
+    if kind is Format.MISLABELLED:
         return Unchecked(url, Reason.UNDECODABLE, name)
     # Plain text has no structure that could be made slow to parse.
-    read = sandbox.read_here if found is Format.TEXT else sandbox.read
-    is_image = found is Format.IMAGE
-    document = Unchecked(url, Reason.UNREADABLE_SCAN, name) if is_image else read(found, body)[0]
+    read = sandbox.read_here if kind is Format.TEXT else sandbox.read
+    is_image = kind is Format.IMAGE
+    document = Unchecked(url, Reason.UNREADABLE_SCAN, name) if is_image else read(kind, body)[0]
     if isinstance(document, Document):
         has_scans = SCANS in document.meta
     else:
         has_scans = document.reason is Reason.UNREADABLE_SCAN
     if has_scans:
-        document = recognised(found if is_image else "scanned pdf", body, document)
+        document = recognised(kind if is_image else "scanned pdf", body, document)
     return with_language(document)
 
 
@@ -225,16 +225,16 @@ def recognised(reader: str, body: Body, without: Document | Unchecked) -> Docume
     digest = hashlib.sha256(key.encode() + body.data).digest()
     with closing(open_cache(scans_file())) as file:
         if kept := file.values("found", [digest]):
-            found = sandbox.found_in(json.loads(kept[digest]))
+            outcome = sandbox.found_in(json.loads(kept[digest]))
         else:
             seconds = body.limits.seconds + SECONDS_A_SCAN * SCANNED_PAGES
             memory = max(MEMORY_OF_SCANS, body.limits.memory)
             limits = replace(body.limits, seconds=seconds, memory=memory)
-            found = sandbox.read(reader, replace(body, limits=limits))[0]
-            if isinstance(found, Document) or found.reason is Reason.UNREADABLE_SCAN:
-                file.insert([(digest, json.dumps(asdict(found)))])
-    found = replace(found, url=body.url)
-    return replace(found, fetched=body.fetched) if isinstance(found, Document) else found
+            outcome = sandbox.read(reader, replace(body, limits=limits))[0]
+            if isinstance(outcome, Document) or outcome.reason is Reason.UNREADABLE_SCAN:
+                file.insert([(digest, json.dumps(asdict(outcome)))])
+    outcome = replace(outcome, url=body.url)
+    return replace(outcome, fetched=body.fetched) if isinstance(outcome, Document) else outcome
 
 
 def scans_file() -> Path:

@@ -85,8 +85,8 @@ def _read_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
 def read_here(reader: str, body: Body) -> list[Found]:
     """Read a body in this process by one of `_READERS`, whose libraries load on first use."""
     module, _, name = _READERS[reader].partition(".")
-    found = getattr(import_module(f"pincite.documents.{module}"), name)(body)
-    return found if isinstance(found, list) else [found]
+    outcomes = getattr(import_module(f"pincite.documents.{module}"), name)(body)
+    return outcomes if isinstance(outcomes, list) else [outcomes]
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:
@@ -143,8 +143,8 @@ class _Process:
                 self._process.wait(_ENDING_SECONDS)
             self.end()
             return {"died": self._process.returncode}
-        found: dict[str, Any] = json.loads(reply)
-        return found
+        answer: dict[str, Any] = json.loads(reply)
+        return answer
 
     def end(self) -> None:
         self._process.kill()
@@ -262,19 +262,19 @@ def main() -> None:
 def _read_bodies(request: Mapping[str, Any], bodies: Sequence[bytes]) -> dict[str, Any]:
     """Read each body; if one cannot be read, return only the reason."""
     reader, limits = request["reader"], Limits(**request["limits"])
-    found = list[list[dict[str, Any]]]()
+    by_body = list[list[dict[str, Any]]]()
     try:
         for known, data in zip(request["bodies"], bodies, strict=True):
             with _limit(limits):
                 documents = read_here(reader, Body(data=data, limits=limits, **known))
-                found.append([{f.name: getattr(d, f.name) for f in fields(d)} for d in documents])
+                by_body.append([{f.name: getattr(d, f.name) for f in fields(d)} for d in documents])
     except MemoryError:
         return {"memory": True}
     except ModuleNotFoundError as error:  # other ImportErrors: a library ran out of memory
         return {"missing": str(error), "name": error.name}
     except Exception as error:  # unexpected bytes fail their page, not the run
         return {"failed": f"{type(error).__name__}: {error}"[:300]}
-    return {"found": found}
+    return {"found": by_body}
 
 
 @contextmanager

@@ -121,7 +121,7 @@ def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str
         for j in range(width)
     ]
     is_money = any(map(_MONEY.search, [*titles, *headers]))
-    columns = [_split_unit(re.sub(":|;", "", each)[:HEADER_CHARS], is_money) for each in headers]
+    columns = [_split_unit(re.sub(":|;", "", text)[:HEADER_CHARS], is_money) for text in headers]
     if titles and not any(unit for _, unit in columns):
         unit, below = _split_unit(titles[-1])[1], zip_longest(*grid[n:], fillvalue=Cell(""))
         years = [all(_YEAR.fullmatch(cell.text) for cell in column) for column in below]
@@ -129,19 +129,19 @@ def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str
             (name, "" if not j or is_year or _UNCOUNTED.fullmatch(name) else unit)
             for j, ((name, _), is_year) in enumerate(zip(columns, years, strict=False))
         ]
-    found, section, n_below = titles[:-1], "", GROUP_WORDS
+    text_lines, section, n_below = titles[:-1], "", GROUP_WORDS
     for row, after in zip_longest(grid[n:], grid[n + 1 :]):
         if titles and n_below >= GROUP_WORDS:
-            found.append(titles[-1])
+            text_lines.append(titles[-1])
             n_below = 0
         if _is_merged(row) and (width > 2 or after is None):
             section = row[0].text if after and not _is_merged(after) else ""
-            found += [] if section else [row[0].text]
+            text_lines += [] if section else [row[0].text]
         else:
             lines = list(_row(row, columns, section))
-            found += lines
+            text_lines += lines
             n_below += n_words(" ".join(lines))
-    return found
+    return text_lines
 
 
 def _is_merged(row: Sequence[Cell]) -> bool:
@@ -170,16 +170,16 @@ def _split_unit(header: str, is_money: bool = False) -> tuple[str, str]:
     """Split "Length (m)" into "Length" and "… m", as a number is written; "": no known unit."""
     if is_money and (in_m := _IN_M.fullmatch(header)):
         return in_m[1], "… million"
-    found = _AT_END.fullmatch(header)
-    match = _UNIT.fullmatch(found[2] or found[4]) if found else None
-    if not found or not match:
+    ending = _AT_END.fullmatch(header)
+    match = _UNIT.fullmatch(ending[2] or ending[4]) if ending else None
+    if not ending or not match:
         return header, ""
     sign, scale, unit, share = (part or "" for part in match.groups())
     scale = "thousand" if "000" in scale else _SCALES.get(scale, scale).lower()
     if not (sign or scale or share or {unit, unit.lower().rpartition(" ")[2]} & UNITS.keys()):
         return header, ""
     shown = " ".join(filter(None, (f"{sign}…", scale, unit, share and "%")))
-    return (found[1] or found[3] or "Share").rstrip(","), shown
+    return (ending[1] or ending[3] or "Share").rstrip(","), shown
 
 
 def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) -> Iterator[str]:
@@ -248,14 +248,14 @@ def name_in_words(url: str) -> str:
 def of_sheet(rows: Grid) -> str:
     """Write the tables of a sheet, which blank rows separate; lone cells are titles and notes."""
     blocks = groupby(rows, key=lambda row: any(cell.text for cell in row))
-    found = list[str]()
+    lines = list[str]()
     for grid in (list(block) for filled, block in blocks if filled):
         width = max(map(len, grid))
         stated = ([cell for cell in row if cell.text] for row in grid)
         pairs = zip(stated, grid, strict=True)
         grid = [lone * width if len(lone) == 1 else row for lone, row in pairs]
-        found += [*lines_of(grid, headed=True), ""]
-    return "\n".join(found)
+        lines += [*lines_of(grid, headed=True), ""]
+    return "\n".join(lines)
 
 
 _WIKI_TABLE = re.compile(r"^[ :]*\{\|[^\n]*\n(.*?)^\s*\|\}", re.DOTALL | re.MULTILINE)
@@ -281,7 +281,7 @@ def _from_wikitext(match: re.Match[str]) -> str:
     for pattern, tag in _TO_HTML:
         source = re.sub(pattern, tag, source)
     table = html.fragment_fromstring(f"<table><tr>{source}</table>")
-    found = (row.iterchildren("td", "th") for row in table.iter("tr"))
-    rows = ([cell_of(cell, cell.text_content()) for cell in row] for row in found)
+    elements = (row.iterchildren("td", "th") for row in table.iter("tr"))
+    rows = ([cell_of(cell, cell.text_content()) for cell in row] for row in elements)
     lines = lines_of(grid_of(rows), table.xpath("string(.//caption)"))
     return "\n".join(["", *lines, ""])

@@ -162,8 +162,8 @@ def codec_of(label: str | None) -> str | None:
     import webencodings
 
     label = label or ""
-    found = webencodings.lookup(label) or webencodings.lookup(label.replace("_", "-"))
-    name = found.codec_info.name if found else ""
+    encoding = webencodings.lookup(label) or webencodings.lookup(label.replace("_", "-"))
+    name = encoding.codec_info.name if encoding else ""
     return {"gbk": "gb18030", "replacement": None, "": None}.get(name, name)
 
 
@@ -178,13 +178,13 @@ def _legacy(data: bytes, declared: Sequence[str]) -> str:
         return (*stated, "cp1252")[0]
     import chardet
 
-    found = chardet.detect_all(
+    guesses = chardet.detect_all(
         sample, include_encodings=_ENCODINGS, ignore_threshold=True, compat_names=False
     )
     verdicts = [
         (str(one["encoding"]), sample.decode(str(one["encoding"]), "replace"), one["language"])
-        for one in found
-        if one["encoding"] and one["confidence"] >= TRUSTED * found[0]["confidence"]
+        for one in guesses
+        if one["encoding"] and one["confidence"] >= TRUSTED * guesses[0]["confidence"]
     ]
     texts = {text for _, text, _ in verdicts}
     agreed = [
@@ -332,15 +332,15 @@ def language_of(text: str, declared: str | None = None) -> str | None:
     return detect(text) or code_of(declared)
 
 
-def with_language(found: Document | Unchecked) -> Document | Unchecked:
+def with_language(outcome: Document | Unchecked) -> Document | Unchecked:
     """Replace a document's declared language by the detected one.
 
     Subprocess readers leave this to the parent, so the model is loaded once. The language in a
     Markdown file's front matter was set by hand, so it is kept.
     """
-    if isinstance(found, Unchecked) or (found.kind == "markdown" and found.language):
-        return found
-    return replace(found, language=language_of(found.text, found.language))
+    if isinstance(outcome, Unchecked) or (outcome.kind == "markdown" and outcome.language):
+        return outcome
+    return replace(outcome, language=language_of(outcome.text, outcome.language))
 
 
 def detect(text: str) -> str | None:

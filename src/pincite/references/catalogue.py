@@ -175,11 +175,11 @@ def ask(
     citation: Citation,
     sources: Sequence[Source],
     services: Sequence[Lookup] = (),
-    needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, found: None,
+    needed: Callable[[Lookup, Lookups], Citation | None] = lambda service, lookups: None,
 ) -> Lookups:
     """Ask every source, then each service what is still needed; a failure costs one answer."""
     works, asked, failed, tried = list[Work](), list[str](), list[Unanswered](), list[str]()
-    found = Lookups(works, asked, failed, tried)
+    lookups = Lookups(works, asked, failed, tried)
 
     def look_up(source: Source, wanted: Citation) -> bool:
         try:
@@ -194,9 +194,9 @@ def ask(
     for source in sources:
         look_up(source, citation)
     for service in services:
-        if (wanted := needed(service, found)) and look_up(service, wanted):
+        if (wanted := needed(service, lookups)) and look_up(service, wanted):
             tried.append(service.name)
-    return found
+    return lookups
 
 
 def ids_of(citation: Citation) -> list[tuple[str, str]]:
@@ -244,7 +244,7 @@ class CorpusRecords:
         hits = self.words.retrieve([citation.title], HITS)[0] if citation.title else []
         urls += [hit.passage.url for hit in hits]
         documents = self.documents_of(list(dict.fromkeys(urls)))
-        return [_of_document(each) for each in documents if each and each.title]
+        return [_of_document(document) for document in documents if document and document.title]
 
 
 def _of_document(document: Document) -> Work:
@@ -336,7 +336,7 @@ class Catalogue:
 
     def lookup(self, citation: Citation) -> list[Work]:
         by_id = [row for pair in ids_of(citation) for row in self._having(pair)]
-        rows = dict.fromkeys((*by_id, *self._titled(citation.title or "")))
+        rows = dict.fromkeys((*by_id, *self._by_title(citation.title or "")))
         works = [_work(record) for _, record in rows]
         return [*works, *self._about(ids_of(citation), works)]
 
@@ -365,12 +365,12 @@ class Catalogue:
         )
         return self._db.execute(query, pair).fetchall()
 
-    def _titled(self, title: str) -> list[tuple[int, str]]:
+    def _by_title(self, title: str) -> list[tuple[int, str]]:
         """The records with the same title; else the closest by their rarest words."""
         words = sorted(set(words_of(title)))
         exact = "SELECT id, record FROM works WHERE title = ? LIMIT 20"
-        if found := self._db.execute(exact, [key_of(title)]).fetchall() if words else []:
-            return found
+        if records := self._db.execute(exact, [key_of(title)]).fetchall() if words else []:
+            return records
         scores = defaultdict[int, float](float)
         for n, word in self._rarest(words):
             matching = "SELECT rowid FROM words WHERE words MATCH ? LIMIT ?"
@@ -439,7 +439,7 @@ class Catalogue:
                 self._put(record)
                 works += 1
             else:
-                texts = [_dumped(notice) for notice in record.notices]
+                texts = [_json_of(notice) for notice in record.notices]
                 rows = ((*pair, text) for pair in record.ids for text in texts)
                 self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
                 notices += 1
@@ -453,7 +453,7 @@ class Catalogue:
             forget = "INSERT INTO words (words, rowid, title) VALUES ('delete', ?, ?)"
             self._db.execute(forget, (old, " ".join(words_of(_work(text).title))))
         insert = "INSERT INTO works (key, title, record) VALUES (?, ?, ?)"
-        row = self._db.execute(insert, (key, key_of(work.title), _dumped(work))).lastrowid
+        row = self._db.execute(insert, (key, key_of(work.title), _json_of(work))).lastrowid
         title = " ".join(words_of(work.title))
         self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, title))
         pairs = ((*pair, row) for pair in work.ids if all(map(str.isprintable, pair)))
@@ -481,7 +481,7 @@ def _key(work: Work) -> str:
     return hashlib.sha256(f"{work.source}|{own}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _dumped(record: Work | Notice) -> str:
+def _json_of(record: Work | Notice) -> str:
     """The fields that are not empty, in ASCII: titles may be broken."""
     values = asdict(record, dict_factory=lambda pairs: {name: v for name, v in pairs if v})
     return json.dumps(values, separators=(",", ":"))

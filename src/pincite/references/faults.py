@@ -68,23 +68,23 @@ def checked(article: Article, today: date) -> Article:
 
 def faults_of(citation: Citation, today: date, source: str = "") -> tuple[Fault, ...]:
     """Return what is wrong with one reference; `source`: its markup."""
-    found = (
+    faults = (
         *_of_numbers(citation, today),
         *_of_doi(citation.doi or "", today),
         *_of_dates(citation, today),
         *_of_pages(citation.pages or ""),
         *_left_over(citation, source),
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(faults))
 
 
 def with_faults(citations: Sequence[Citation], today: date, source: str = "") -> list[Citation]:
     """Add their faults to references; `source`: the article that they are defined in."""
     twice = _dois_of_two(citations)
-    found = [faults_of(c, today, c.definition.of(source)) for c in citations]
+    own = [faults_of(c, today, c.definition.of(source)) for c in citations]
     return [
         replace(c, faults=(*faults, *twice.get(c.citation_id, ())))
-        for c, faults in zip(citations, found, strict=True)
+        for c, faults in zip(citations, own, strict=True)
     ]
 
 
@@ -167,14 +167,14 @@ def _dois_of_two(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
     for citation in citations:
         if citation.doi and citation.title:
             by_doi[citation.doi.lower()].append(citation)
-    found = dict[str, tuple[Fault, ...]]()
+    faults = dict[str, tuple[Fault, ...]]()
     for doi, same in by_doi.items():
         for citation in same:
             own = citation.title or ""
             others = (o.title for o in same if titles(own, o.title or "") is Likeness.OTHER)
             if other := next(others, None):
-                found[citation.citation_id] = (Fault(FaultKind.SAME_DOI, doi, other),)
-    return found
+                faults[citation.citation_id] = (Fault(FaultKind.SAME_DOI, doi, other),)
+    return faults
 
 
 def _of_dates(citation: Citation, today: date) -> Iterator[Fault]:

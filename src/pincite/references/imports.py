@@ -87,8 +87,8 @@ def contained(
     except MALFORMED:
         yield None
         return
-    for each in made:
-        yield each and marked(replace(each, source=source))
+    for work in made:
+        yield work and marked(replace(work, source=source))
 
 
 def marked(work: Work) -> Work:
@@ -105,7 +105,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
     with _text(path) as file:
         first = file.readline(DEFAULT_LIMITS.line_bytes)
         try:
-            records_in: Iterator[Any] = chain([json.loads(first)], map(_loaded, file))
+            records_in: Iterator[Any] = chain([json.loads(first)], map(_json_of, file))
         except ValueError:  # one value on several lines: a public data file, or a list
             whole = json.loads(first + file.read(MOST_JSON))
             records_in = iter(whole if isinstance(whole, list) else [whole])
@@ -117,7 +117,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
                 yield from contained(make, item, source)
 
 
-def _loaded(line: str) -> Any:
+def _json_of(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -127,16 +127,16 @@ def _loaded(line: str) -> Any:
 def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
     """Read a work of Crossref's REST API; a notice also says which works it is about."""
     doi = str(item["DOI"]).lower()
-    own = [n for each in item.get("updated-by") or () for n in _notice(each, each.get("DOI", ""))]
+    own = [n for link in item.get("updated-by") or () for n in _notice(link, link.get("DOI", ""))]
     relation = item.get("relation") or {}
     for later in (*relation.get("is-replaced-by", ()), *relation.get("is-preprint-of", ())):
         own += [Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref")]
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
     notices = [
         about(notice, doi=target)
-        for each in item.get("update-to") or ()
-        for notice in _notice(each, doi)
-        if (target := doi_of(str(each.get("DOI", ""))))
+        for link in item.get("update-to") or ()
+        for notice in _notice(link, doi)
+        if (target := doi_of(str(link.get("DOI", ""))))
     ]
     kind = str(item.get("type", ""))
     dates = (item.get(name, {}) for name in ("published-print", "published-online", "issued"))
@@ -181,7 +181,7 @@ def name_of_csl(author: Mapping[str, Any]) -> str:
 
 
 def isbns_of(stated: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(isbn for each in stated if (isbn := isbn13(each))))
+    return tuple(dict.fromkeys(isbn for text in stated if (isbn := isbn13(text))))
 
 
 def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
@@ -189,7 +189,7 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
     ids, place = item.get("ids") or {}, item.get("primary_location") or {}
     venue, parts = place.get("source") or {}, item.get("biblio") or {}
     doi = doi_of(item.get("doi") or "") or ""
-    names = (one_line(each["author"].get("display_name")) for each in item.get("authorships") or ())
+    names = (one_line(part["author"].get("display_name")) for part in item.get("authorships") or ())
     stated = Notice(NoticeKind.RETRACTED, stated_by="OpenAlex")
     yield Work(
         one_line(item.get("title") or item["display_name"]),
@@ -217,7 +217,7 @@ def pubmed_work(data: bytes) -> Iterator[Imported]:
     fields = papers.texts_at(papers.PUBMED_PATHS, record)
     types = {line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")}
     printed = stated_date(" ".join(article.find("Journal/JournalIssue/PubDate").itertext()))
-    online = [papers.pubmed_date(each) for each in article.iterfind("ArticleDate")]
+    online = [papers.pubmed_date(day) for day in article.iterfind("ArticleDate")]
     is_retracted = "Retracted Publication" in types
     notices = [Notice(NoticeKind.RETRACTED, stated_by="PubMed")] * is_retracted
     doi, others = doi_of(fields["doi"]) or "", list[Work]()
@@ -250,9 +250,9 @@ def pubmed_work(data: bytes) -> Iterator[Imported]:
 def dblp_work(data: bytes) -> Iterator[Work]:
     """Read a publication of DBLP; "Wei Wang 0001" is one of several of that name."""
     record = parsed(data)
-    links = [one_line(each.text) for each in record.iterfind("ee")]
+    links = [one_line(link.text) for link in record.iterfind("ee")]
     doi = next(filter(None, map(doi_of, links)), "")
-    names = (line_of(each).rstrip(" 0123456789") for each in record.iterfind("author"))
+    names = (line_of(author).rstrip(" 0123456789") for author in record.iterfind("author"))
     venues = (line_of(record.find(tag)) for tag in ("journal", "booktitle"))
     volume = line_of(record.find("volume"))  # of a preprint: "abs/2101.00001"
     publication = record.get("publtype", "")

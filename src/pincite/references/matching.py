@@ -180,10 +180,10 @@ def authors(cited: Sequence[str], known: Sequence[str], *, more: bool = False) -
         return Authors.UNKNOWN
     left, matched = list(known), 0
     for name in cited:
-        if other := next((each for each in left if same_person(name, each)), None):
+        if other := next((person for person in left if same_person(name, person)), None):
             left.remove(other)
             matched += 1
-        elif " " not in name and any(_parts(name)[0] & _parts(each)[0] for each in known):
+        elif " " not in name and any(_parts(name)[0] & _parts(person)[0] for person in known):
             matched += 1  # "Holm, Ida" was read as two
     if not matched:
         return Authors.DISJOINT
@@ -220,7 +220,7 @@ def venues(cited: str, known: str) -> Likeness:
         return Likeness.UNKNOWN  # of the same work; a preprint may be published later
     names, others = _acronyms(cited), _acronyms(known)
     short_or_long = ((first, _forms(known)), (second, _forms(cited)))
-    if names & others or any(_abbreviates(s, each) for s, long in short_or_long for each in long):
+    if names & others or any(_abbreviates(s, form) for s, long in short_or_long for form in long):
         return Likeness.SAME
     spelt = any(_segments(name, second) for name in names if len(second) > 1)
     spelt |= any(_segments(name, first) for name in others if len(first) > 1)

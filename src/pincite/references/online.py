@@ -65,7 +65,7 @@ def read_reply(name: str, body: bytes) -> list[Imported]:
     """Return the records in a service's reply; raises one of MALFORMED for another form."""
     if name in _JSON:
         records_of, make = _JSON[name]
-        return [w for each in records_of(json.loads(body)) for w in contained(make, each, name)]
+        return [w for record in records_of(json.loads(body)) for w in contained(make, record, name)]
     return list(_pubmed(body) if name == "PubMed" else _wayback(body))
 
 
@@ -83,15 +83,15 @@ def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
     publisher = one_line(publisher.get("name") if isinstance(publisher, dict) else publisher)
     titles = sorted(item["titles"], key=lambda title: bool(title.get("titleType")))
     later = [
-        doi_of(str(each.get("relatedIdentifier"))) or ""
-        for each in item.get("relatedIdentifiers") or ()
-        if each.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
+        doi_of(str(relation.get("relatedIdentifier"))) or ""
+        for relation in item.get("relatedIdentifiers") or ()
+        if relation.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
     ]
     general = (item.get("types") or {}).get("resourceTypeGeneral", "")
     arxiv = catalogue.arxiv_of(doi)
     yield Work(
         one_line(titles[0]["title"]),
-        tuple(filter(None, (one_line(each.get("name")) for each in item.get("creators") or ()))),
+        tuple(filter(None, (one_line(maker.get("name")) for maker in item.get("creators") or ()))),
         (int(item["publicationYear"]),) if item.get("publicationYear") else (),
         one_line(place.get("title")) or publisher,
         doi,
@@ -101,16 +101,16 @@ def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
         issue=one_line(place.get("issue")),
         pages="-".join(filter(None, (place.get("firstPage"), place.get("lastPage")))),
         publisher=publisher,
-        notices=tuple(Notice(NoticeKind.SUPERSEDED, each, "", "DataCite") for each in later[:1]),
+        notices=tuple(Notice(NoticeKind.SUPERSEDED, doi, "", "DataCite") for doi in later[:1]),
     )
 
 
 def _books(item: Mapping[str, Any]) -> Iterator[Work]:
     """Read a work, and the edition that was asked for, whose title may be a translation."""
     years = [item.get("first_publish_year"), *sorted(item.get("publish_year") or ())]
-    for each in (item, *(item.get("editions") or {}).get("docs", ())):
+    for book in (item, *(item.get("editions") or {}).get("docs", ())):
         yield Work(
-            ": ".join(filter(None, (one_line(each["title"]), one_line(each.get("subtitle"))))),
+            ": ".join(filter(None, (one_line(book["title"]), one_line(book.get("subtitle"))))),
             tuple(item.get("author_name") or ()),
             tuple(dict.fromkeys(int(year) for year in years if year)),
             isbns=imports.isbns_of(item.get("isbn") or ()),
@@ -163,14 +163,14 @@ class Client:
         """Return the records of its identifiers; None if the service has none of their kinds."""
         paths = self.service.ids
         pairs = [(paths[kind], value) for kind, value in _ids(citation) if kind in paths]
-        found = list[Work]()
+        works = list[Work]()
         for (record, *notices), value in pairs:
             records = self._records(record.format(quote(value, safe="")))
-            found += records
+            works += records
             for path in notices if records else ():
                 about = self._records(path.format(quote(value, safe="")))
-                found += [each for each in about if not each.title]
-        return found if pairs else None
+                works += [notice for notice in about if not notice.title]
+        return works if pairs else None
 
     def notices(self, citation: Citation) -> list[Work] | None:
         """Return the notices about a work, or its record; None without an identifier."""
@@ -202,9 +202,9 @@ class Client:
 
     def _readable(self, body: bytes) -> list[Work]:
         records = read_reply(self.service.name, body)
-        if not (found := list(filter(None, records))) and records:
+        if not (works := list(filter(None, records))) and records:
             raise ValueError("no record is as documented")
-        return found
+        return works
 
     def _answer(self, path: str, read: Callable[[bytes], list[_T]]) -> list[_T]:
         """Read the reply to a request; empty for a miss. Raises FetchError for another failure."""
@@ -214,15 +214,15 @@ class Client:
             raise self._down
         try:
             body = page.body if page else self._body(url)
-            found = read(body) if body else []
+            answers = read(body) if body else []
         except (FetchStopped, FetchingIsOff):
             raise
         except (FetchError, *imports.MALFORMED) as error:
-            raise self._failed(error) from error
+            raise self._failure(error) from error
         if not page:
-            self._failures, days = 0, KEEP_DAYS if found else KEEP_MISSES_DAYS
+            self._failures, days = 0, KEEP_DAYS if answers else KEEP_MISSES_DAYS
             self._cache.put(CachedPage(url, url, 200, body).lasting(days * DAY))
-        return found
+        return answers
 
     def _body(self, url: str) -> bytes:
         key = f"{'&' if '?' in url else '?'}api_key={quote(self.key)}" if self.key else ""
@@ -237,7 +237,7 @@ class Client:
         if target.host != self._host:
             raise FetchError(f"a redirect to {target.host}", reason=Reason.REDIRECTS)
 
-    def _failed(self, error: Exception) -> FetchError:
+    def _failure(self, error: Exception) -> FetchError:
         """The failure without the request's address, which has the title and the key."""
         self._failures += 1
         failure = FetchError("its reply is not as documented", reason=Reason.UNDECODABLE)
@@ -253,24 +253,24 @@ class Client:
 def _ids(citation: Citation) -> list[tuple[str, str]]:
     """Its identifiers; without one the page's address, unless its host may be an inner one."""
     page = original_of(citation.url or "").partition("#")[0]
-    if not (found := catalogue.ids_of(citation)):
+    if not (ids := catalogue.ids_of(citation)):
         with suppress(FetchError):
             target = parse_target(page)
-            found = [("url", page)] if target.is_name and "." in target.host else []
-    return found
+            ids = [("url", page)] if target.is_name and "." in target.host else []
+    return ids
 
 
 def lookups(clients: Sequence[Client]) -> list[Lookup]:
     """The services as they are asked: identifiers, notices, titles, archived pages."""
-    titled = [each for each in clients if each.service.title]
-    searched = [each for each in titled if each.key or not each.service.key]
-    stating = [each for each in clients if each.service.status]
-    archives = [each for each in clients if not each.service.title]
+    titled = [client for client in clients if client.service.title]
+    searched = [client for client in titled if client.key or not client.service.key]
+    stating = [client for client in clients if client.service.status]
+    archives = [client for client in clients if not client.service.title]
     return [
-        *(Lookup(each.service.name, each.by_ids) for each in titled),
-        *(Lookup(each.service.name, each.notices, is_status=True) for each in stating),
-        *(Lookup(each.service.name, each.by_title, True) for each in searched),
-        *(Lookup(each.service.name, each.by_ids, True) for each in archives),
+        *(Lookup(client.service.name, client.by_ids) for client in titled),
+        *(Lookup(client.service.name, client.notices, is_status=True) for client in stating),
+        *(Lookup(client.service.name, client.by_title, True) for client in searched),
+        *(Lookup(client.service.name, client.by_ids, True) for client in archives),
     ]
 
 
@@ -279,10 +279,8 @@ def opened(
     settings: ReferencesSettings, web: WebSettings, resolve: Resolve = system_resolver
 ) -> Iterator[list[Lookup]]:
     """Yield the services whose address is set. One of the user's own network may be asked too."""
-    bases = {
-        each: getattr(settings, each.setting or "archive", web.wayback_api) for each in SERVICES
-    }
-    targets = {each: parse_target(base, range(1, 65_536)) for each, base in bases.items() if base}
+    bases = {s: getattr(settings, s.setting or "archive", web.wayback_api) for s in SERVICES}
+    targets = {s: parse_target(base, range(1, 65_536)) for s, base in bases.items() if base}
     standard = ReferencesSettings()
     allowed = list[str]()
     for service, target in targets.items():
@@ -302,4 +300,4 @@ def opened(
     ):
         for service, target in targets.items():
             client.set_pause(target.host, pause if service.setting else web.wayback_pause)
-        yield lookups([Client(each, bases[each], client, cache) for each in targets])
+        yield lookups([Client(s, bases[s], client, cache) for s in targets])

@@ -148,31 +148,31 @@ class _Match(NamedTuple):
         return is_preprint and -PREPRINT_YEARS <= self.years < 0
 
 
-def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Outcome:
+def decide(citation: Citation, lookups: Lookups, *, is_record: bool = False) -> Outcome:
     """Decide on a reference.
 
     Args:
         citation: the reference, with its faults.
-        found: what all sources returned.
+        lookups: what all sources returned.
         is_record: it comes from a bibliography's file, whose authors and venue are complete.
     """
-    matches = [_compared(citation, work) for work in found.works]
+    matches = [_compare(citation, work) for work in lookups.works]
     wanted = catalogue.ids_of(citation)
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
     best = _best(own, same)
-    unknown = _unknown_ids(wanted, matches) if found.asked else []
+    unknown = _unknown_ids(wanted, matches) if lookups.asked else []
     impossible = {_ID_OF.get(fault.kind) for fault in citation.faults}
     of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
     outcome = Outcome(
         Status.UNVERIFIED,
-        asked=tuple(dict.fromkeys(found.asked)),
-        failed=tuple(dict.fromkeys(found.failed)),
+        asked=tuple(dict.fromkeys(lookups.asked)),
+        failed=tuple(dict.fromkeys(lookups.failed)),
         wrong_ids=tuple(wrong),
         unknown_ids=tuple(pair for pair in unknown if pair[0] not in impossible),
         other=next(of_wrong, None),
-        archived=next((work.url for work in found.works if not work.title and work.url), ""),
+        archived=next((work.url for work in lookups.works if not work.title and work.url), ""),
     )
     if best:
         versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
@@ -181,7 +181,7 @@ def decide(citation: Citation, found: Lookups, *, is_record: bool = False) -> Ou
             outcome,
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
-            unconfirmed=_unconfirmed(citation, best.work) if is_record else "",
+            unconfirmed=_unconfirmed_venue(citation, best.work) if is_record else "",
             notices=catalogue.in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
@@ -197,16 +197,16 @@ def _best(own: Sequence[_Match], same: Sequence[_Match]) -> _Match | None:
     return best
 
 
-def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | None:
+def needed(citation: Citation, service: Lookup, lookups: Lookups) -> Citation | None:
     """What a service is to be asked after what was found: the reference, its work, or nothing.
 
     A work is searched for if it was not found, and identifiers are asked for until each is known
     and the reference agrees with a record. What only the user's own sources have may have been
     retracted since: its notices are asked for.
     """
-    outcome = decide(citation, found)
+    outcome = decide(citation, lookups)
     if service.is_status:
-        if outcome.status in (*NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or found.tried:
+        if outcome.status in (*NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or lookups.tried:
             return None
         doi = outcome.work.doi
         return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
@@ -216,22 +216,22 @@ def needed(citation: Citation, service: Lookup, found: Lookups) -> Citation | No
 
 
 def _status(citation: Citation, outcome: Outcome, *, is_found: bool) -> Status:
-    found = [Status(notice.kind) for notice in outcome.notices]
+    statuses = [Status(notice.kind) for notice in outcome.notices]
     if outcome.wrong_ids:
-        found.append(Status.OTHER_WORK)
+        statuses.append(Status.OTHER_WORK)
     if any(fault.kind.is_impossible for fault in citation.faults):
-        found.append(Status.IMPOSSIBLE)
+        statuses.append(Status.IMPOSSIBLE)
     if outcome.differences:
-        found.append(Status.DIFFERS)
+        statuses.append(Status.DIFFERS)
     # The work may be found, but no source know this DOI of it, or its publication.
     has_unknown_doi = any(kind == "doi" for kind, _ in outcome.unknown_ids)
     if not is_found or has_unknown_doi or outcome.unconfirmed:
         is_open = bool(outcome.failed) or not outcome.asked
-        found.append(Status.UNCHECKED if is_open else Status.UNVERIFIED)
-    return min(found, key=list(Status).index, default=Status.AGREES)
+        statuses.append(Status.UNCHECKED if is_open else Status.UNVERIFIED)
+    return min(statuses, key=list(Status).index, default=Status.AGREES)
 
 
-def _compared(citation: Citation, work: Work) -> _Match:
+def _compare(citation: Citation, work: Work) -> _Match:
     cited, place = citation.title or "", citation.publisher or ""
     title = matching.titles(cited, work.title)
     if title is not Likeness.SAME and matching.titles(cited, work.venue) is Likeness.SAME:
@@ -242,7 +242,7 @@ def _compared(citation: Citation, work: Work) -> _Match:
     gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
     if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(catalogue.ids_of(citation)):
         gap = None  # a later edition
-    venues = [matching.venues(place, each) for each in (work.venue, work.publisher)]
+    venues = [matching.venues(place, name) for name in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
     return _Match(
         work,
@@ -297,7 +297,7 @@ def _differences(
         yield Difference(Field.DOI, doi, work.doi)
 
 
-def _unconfirmed(citation: Citation, work: Work) -> str:
+def _unconfirmed_venue(citation: Citation, work: Work) -> str:
     """The venue of a reference if its record is only a preprint."""
     venue = citation.publisher or ""
     is_only_preprint = not work.venue or matching.is_preprint(work.venue)
@@ -312,12 +312,12 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note(f"work_{notice.kind}", {"about": f" ({about})" if about else ""})
     if outcome.wrong_ids and outcome.other:
         title = outcome.other.title
-        yield Note("id_of_other_work", {"id": _shown(outcome.wrong_ids), "title": title})
+        yield Note("id_of_other_work", {"id": _ids_text(outcome.wrong_ids), "title": title})
     if outcome.status is Status.UNCHECKED:
-        why = "; ".join(f"{each.source}: {each.reason}" for each in outcome.failed)
+        why = "; ".join(f"{failure.source}: {failure.reason}" for failure in outcome.failed)
         yield Note("reference_unchecked", {"why": why}) if why else Note("reference_not_asked")
     elif outcome.unknown_ids and outcome.status is not Status.OTHER_WORK:
-        yield Note("id_unknown", {"id": _shown(outcome.unknown_ids), "sources": sources})
+        yield Note("id_unknown", {"id": _ids_text(outcome.unknown_ids), "sources": sources})
     yield from (difference.note for difference in outcome.differences)
     if outcome.unconfirmed:
         yield Note("venue_unconfirmed", {"venue": outcome.unconfirmed})
@@ -329,5 +329,5 @@ def _notes(outcome: Outcome) -> Iterable[Note]:
         yield Note("page_archived", {"url": outcome.archived})
 
 
-def _shown(ids: Sequence[tuple[str, str]]) -> str:
+def _ids_text(ids: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{_NAMES[kind]}{value}" for kind, value in ids)

@@ -52,13 +52,13 @@ def _read(path: Path) -> list[Reference]:
     with usable(path):
         if str(path) != "-" and not path.is_file():
             raise InputError(f"{path} is no file. Expected references or an article.")
-        found = [*_references(path)]
-    if not found:
+        references = [*_references(path)]
+    if not references:
         raise InputError(
             f"{path} has no references. Expected an article, BibTeX, RIS, CSL-JSON, .nbib, or a "
             "list of references in a text, Word or PDF file."
         )
-    return found
+    return references
 
 
 def _references(path: Path) -> Iterator[Reference]:
@@ -68,13 +68,13 @@ def _references(path: Path) -> Iterator[Reference]:
             if isinstance(document, Unchecked):
                 why = f"{document.reason} {document.detail}".strip()
                 raise InputError(f"{path} cannot be read: {why}")
-            yield from map(_listed, listed_references(document.text))
+            yield from map(_of_entry, listed_references(document.text))
         return
     reader = bibliographies.reader_of(path) if head else ""
     if reader == papers.PUBMED:
         for work in imports.read(path):
             if isinstance(work, Work):
-                yield _recorded(_fields_of(work), work.authors)
+                yield _reference_of(_fields_of(work), work.authors)
     elif re.match(rb"\s*\[\s*\{|\s*\{\s*\"", head):
         yield from map(_csl, _items(path))
     elif reader:
@@ -87,23 +87,25 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    found = [_cited(c) for page in pages for c in references_of(page)]
-    yield from found
-    if not found:
-        yield from (_listed(each) for page in pages for each in listed_references(page.source))
+    references = [_cited(c) for page in pages for c in references_of(page)]
+    yield from references
+    if not references:
+        yield from (
+            _of_entry(listed) for page in pages for listed in listed_references(page.source)
+        )
 
 
 def _cited(citation: Citation) -> Reference:
     """A reference of an article; without a template it is read like one of a list."""
     kind = (citation.template or "").removeprefix("cite ")
     if not (citation.template or citation.title or citation.url):
-        for one in [_listed(each).citation for each in listed_references(citation.text)][:1]:
+        for one in [_of_entry(source).citation for source in listed_references(citation.text)][:1]:
             named = {"title": one.title, "authors": one.authors, "date": one.date}
             citation = replace(citation, **named)  # type: ignore[arg-type]
     return Reference(citation, kind=_CSL_TYPES.get(kind, "document"))
 
 
-def _listed(source: Source) -> Reference:
+def _of_entry(source: Source) -> Reference:
     """A reference in plain text: what stands before its title or year are its authors."""
     after_year = _AFTER_YEAR.search(source.text)
     title = source.fields.get("title") or (after_year[1] if after_year else "")
@@ -114,11 +116,11 @@ def _listed(source: Source) -> Reference:
     lead = source.text[: min(ends)].strip(" \"“„'.,(:;") if ends else ""
     named = identifiers.split_authors(re.sub(r"\b([A-Z])\.(?=\s|[A-Z]|,|\Z)", r"\1", lead))
     fields = {**source.fields, "title": title} | ({"date": years[0][0]} if years else {})
-    known = known_fields(fields) | ({"authors": tuple(_paired(named))} if named else {})
+    known = known_fields(fields) | ({"authors": tuple(_pair_initials(named))} if named else {})
     return Reference(Citation("", NOWHERE, source.span, text=source.text, **known))
 
 
-def _paired(names: Sequence[str]) -> Iterator[str]:
+def _pair_initials(names: Sequence[str]) -> Iterator[str]:
     """Join "Holm" and "I M", which a comma separates like two names."""
     before = ""
     for piece in (piece.strip() for name in names for piece in name.split(",")):
@@ -132,15 +134,15 @@ def _paired(names: Sequence[str]) -> Iterator[str]:
 
 
 def _of_bibliography(body: Body, reader: str) -> Iterator[Reference]:
-    found: Sequence[bibliographies.Record | Unchecked]
+    records: Sequence[bibliographies.Record | Unchecked]
     is_ris = reader == bibliographies.RIS
-    found = bibliographies.ris_records(body) if is_ris else bibliographies.bibtex_records(body)
-    for record in found:
+    records = bibliographies.ris_records(body) if is_ris else bibliographies.bibtex_records(body)
+    for record in records:
         if not isinstance(record, Unchecked):
-            yield _recorded(record.fields, record.names)
+            yield _reference_of(record.fields, record.names)
 
 
-def _recorded(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
+def _reference_of(fields: Mapping[str, str], names: Sequence[str]) -> Reference:
     url = next((part for part in fields.get("url", "").split("; ") if "://" in part), None)
     stated = fields.get("doi", "")
     doi = identifiers.doi_in(stated) or stated or identifiers.doi_of_url(url or "") or ""
@@ -200,14 +202,14 @@ def _csl(item: Mapping[str, Any]) -> Reference:
         "pmid": "PMID", "pmcid": "PMCID", "issn": "ISSN", "isbn": "ISBN", "pages": "page",
         "volume": "volume", "issue": "issue", "publisher": "publisher",
     }  # fmt: skip
-    fields = {ours: one_line(str(item.get(theirs) or "")) for ours, theirs in wanted.items()}
-    reference = _recorded(fields | {"date": date}, names)
+    fields = {ours: one_line(str(item.get(csl_name) or "")) for ours, csl_name in wanted.items()}
+    reference = _reference_of(fields | {"date": date}, names)
     return replace(reference, kind=str(item.get("type") or "document"))
 
 
-def _with_own_ids(found: Sequence[Reference]) -> Iterator[Reference]:
+def _with_own_ids(references: Sequence[Reference]) -> Iterator[Reference]:
     used = set[str]()
-    for number, reference in enumerate(found, 1):
+    for number, reference in enumerate(references, 1):
         key = reference.citation.citation_id or f"r{number}"
         own = next(k for n in count(1) if (k := key if n == 1 else f"{key}-{n}") not in used)
         used.add(own)

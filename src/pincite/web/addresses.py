@@ -115,8 +115,8 @@ def parse_target(
         allowed = ", ".join(map(str, sorted(ports)))
         what = f"{shown} has port {port}; allowed: {allowed} (web.ports)"
         raise _not_allowed(f"{what}, and that of a host in web.private_hosts.", url)
-    path = _escaped(parts.path) or "/"
-    path += f"?{_escaped(parts.query)}" if parts.query else ""
+    path = _escape(parts.path) or "/"
+    path += f"?{_escape(parts.query)}" if parts.query else ""
     return Target(scheme, host, port, path)
 
 
@@ -154,9 +154,9 @@ def safe_addresses(
     One of `private_hosts` may have addresses of private networks. Raises FetchError if an address
     is not public, there is none, or no answer in time.
     """
-    results = _resolved(target, resolve, seconds)
+    results = _resolve(target, resolve, seconds)
     is_named = not private_hosts.isdisjoint({(target.host, None), (target.host, target.port)})
-    found = []
+    addresses = []
     for result in dict.fromkeys(results):
         try:
             address = ipaddress.ip_address(result)
@@ -169,18 +169,18 @@ def safe_addresses(
             if not is_named:
                 step = "If it is yours, name it in web.private_hosts."
                 raise _not_allowed(f"{what} is on a private network. {step}", target.url)
-        found.append(str(address))
-    if not found:
+        addresses.append(str(address))
+    if not addresses:
         raise FetchError(f"{target.host} has no address.", target.url, Reason.NO_HOST, of_host=True)
-    return found
+    return addresses
 
 
 def system_resolver(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return [str(entry[4][0]) for entry in found]
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return [str(entry[4][0]) for entry in entries]
 
 
-def _resolved(target: Target, resolve: Resolve, seconds: float) -> list[str]:
+def _resolve(target: Target, resolve: Resolve, seconds: float) -> list[str]:
     """Call `resolve` in a thread, because the C library's call has no timeout."""
     if _literal(target.host):
         return [target.host]
@@ -237,7 +237,7 @@ def _literal(host: str) -> Address | None:
         return None
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return quote(text, safe="/%:;=@!$&'()*+,?~[]|-._", errors="replace")
 
 

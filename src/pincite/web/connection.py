@@ -54,7 +54,7 @@ class Connection:
     ) -> Response:
         """Send a request, POST if there is a form, and read the whole reply; raises FetchError."""
         self._network.begin(addresses)
-        with _typed(target, self._rules, self._network):
+        with _typed_errors(target, self._rules, self._network):
             try:
                 return self._request(self._open_pool(target), target, headers, form)
             except BaseException:
@@ -69,9 +69,9 @@ class Connection:
 
     def abort(self) -> None:
         """Abort a request in another thread."""
-        for each in list(self._network.sockets):
+        for open_socket in list(self._network.sockets):
             with contextlib.suppress(OSError):  # closed already
-                each.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
 
     def _open_pool(self, target: Target) -> httpcore2.ConnectionPool:
         proxy = proxy_of(target, self._rules)
@@ -181,7 +181,7 @@ def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _typed(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
+def _typed_errors(target: Target, rules: WebRules, network: "_Network") -> Iterator[None]:
     """Convert the library's errors."""
     url = target.url
     try:

@@ -97,7 +97,7 @@ class WebClient:
         the way, and raises if it must not be opened. `pause`: before the next request to the host.
         Raises FetchError without a usable reply; FetchingIsOff unless `rules.online`.
         """
-        target = self._parsed(url)
+        target = self._parse(url)
         sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
         visited: list[str] = []
         while True:
@@ -121,12 +121,12 @@ class WebClient:
         self, url: str, form: Mapping[str, str], *, headers: Mapping[str, str] | None = None
     ) -> Response:
         """Send a form, without following redirects. Raises as `get`."""
-        target = self._parsed(url)
+        target = self._parse(url)
         kind = {"content-type": "application/x-www-form-urlencoded"}
         sent = kind | {name.lower(): value for name, value in (headers or {}).items()}
         return self._request_with_retries(target, sent, True, urlencode(form).encode())
 
-    def _parsed(self, url: str) -> Target:
+    def _parse(self, url: str) -> Target:
         if not self.rules.online:
             what = f"{url} is not fetched: nothing leaves this machine unless you allow it."
             raise FetchingIsOff(f"{what} Use --online, or set web.online.", url)

@@ -97,7 +97,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
                 raise FetchError(f"it refuses (HTTP 403). {what}")
             if reply.status != 200:
                 raise FetchError(f"it answers HTTP {reply.status}; try again later.")
-            found = results_of(reply.body)
+            results = results_of(reply.body)
         except FetchingIsOff:
             raise
         except FetchError as error:
@@ -106,7 +106,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
             return []
         page = CachedPage(address, address, reply.status, reply.body)
         self._cache.put(page.lasting(KEEP_DAYS * DAY))
-        return found
+        return results
 
     def __exit__(self, *error: object) -> None:
         self._client.close()
@@ -130,12 +130,12 @@ def results_of(body: bytes) -> list[WebResult]:
     listed = parsed.get("results") if isinstance(parsed, dict) else None
     if not isinstance(listed, list):
         raise FetchError("it does not reply as SearXNG does (no results in JSON).")
-    found: dict[str, WebResult] = {}
+    pages: dict[str, WebResult] = {}
     for entry in listed:
         url = _text(entry, "url")
         if url.startswith(("http://", "https://")):
-            found.setdefault(url, WebResult(url, " ".join(_text(entry, "title").split())))
-    return list(found.values())
+            pages.setdefault(url, WebResult(url, " ".join(_text(entry, "title").split())))
+    return list(pages.values())
 
 
 def _text(entry: Any, name: str) -> str:
@@ -207,10 +207,10 @@ class Wayback:
                 "results are cached."
             )
             return None
-        found = self._snapshot(body)
-        days = rules.keep_days if found else rules.keep_failures_days
+        snapshot = self._snapshot(body)
+        days = rules.keep_days if snapshot else rules.keep_failures_days
         self._cache.put(CachedPage(key, reply.url, reply.status, body).lasting(days * DAY))
-        return found
+        return snapshot
 
     def _snapshot(self, body: bytes) -> Snapshot | None:
         """The copy in an answer, if it has status 200 and is in the archive."""
@@ -218,9 +218,9 @@ class Wayback:
         url, status = closest.get("url"), str(closest.get("status"))
         if closest.get("available") is not True or status != "200" or not isinstance(url, str):
             return None
-        found = hosts.snapshot_at(url, self.hosts)
-        if found and found.date and hosts.is_below(url, self.hosts):
-            return found
+        snapshot = hosts.snapshot_at(url, self.hosts)
+        if snapshot and snapshot.date and hosts.is_below(url, self.hosts):
+            return snapshot
         self._warn(f"named a copy outside the archive; it was not opened: {url[:200]}")
         return None
 
@@ -335,23 +335,23 @@ class WebSources:
     def fetch(self, urls: Sequence[str]) -> list[Outcome]:
         """Fetch each address, or return why it could not be checked; caches page by page."""
         keys = list(dict.fromkeys(map(_key, urls)))
-        found: dict[str, Outcome] = {}
+        outcomes: dict[str, Outcome] = {}
         by_host: dict[str, list[str]] = {}
 
         def done(key: str, outcome: Outcome, state: State) -> None:
             with self._lock:
-                found[key] = outcome
-                self._progress(FetchStep(key, state, len(found), len(keys)))
+                outcomes[key] = outcome
+                self._progress(FetchStep(key, state, len(outcomes), len(keys)))
 
         def request(same_host: list[str]) -> None:
             for key in same_host:
                 with self._lock:
-                    self._progress(FetchStep(key, "requested", len(found), len(keys)))
+                    self._progress(FetchStep(key, "requested", len(outcomes), len(keys)))
                 outcome = self._fetched(key)
                 done(key, outcome, "fetched" if isinstance(outcome, Fetched) else "failed")
 
         for key in keys:
-            if cached := self._kept(key):
+            if cached := self._fresh_page(key):
                 done(key, _outcome(key, cached), "cached")
                 continue
             try:
@@ -362,7 +362,7 @@ class WebSources:
                 by_host.setdefault(host, []).append(key)
         if by_host:
             self._in_parallel(request, sorted(by_host.values(), key=len, reverse=True))
-        return [replace(found[_key(url)], url=url) for url in urls]
+        return [replace(outcomes[_key(url)], url=url) for url in urls]
 
     def _in_parallel(
         self, request: Callable[[list[str]], None], by_host: Sequence[list[str]]
@@ -381,7 +381,7 @@ class WebSources:
     def rules(self) -> WebRules:
         return self._client.rules
 
-    def _kept(self, key: str) -> CachedPage | None:
+    def _fresh_page(self, key: str) -> CachedPage | None:
         """The page of the cache, unless it is older than the rules allow by now."""
         page, seconds = self._cache.stored(key), self.rules.keep_days * DAY
         if page and page.fetched < self._started:
@@ -394,7 +394,7 @@ class WebSources:
         self._robots.clear()
 
     def is_cached(self, url: str) -> bool:
-        return self._kept(_key(url)) is not None
+        return self._fresh_page(_key(url)) is not None
 
     def host_of(self, url: str) -> str | None:
         """The host to be contacted for an address; None if it would not be opened."""
@@ -426,11 +426,11 @@ class WebSources:
             if stored and validators and response.status == NOT_MODIFIED:
                 cached = stored.lasting(self.rules.keep_days * DAY)
             else:
-                cached = self._cached(key, response)
+                cached = self._page_to_cache(key, response)
         self._cache.put(cached)
         return _outcome(key, cached)
 
-    def _cached(self, key: str, response: Response) -> CachedPage:
+    def _page_to_cache(self, key: str, response: Response) -> CachedPage:
         if failed := of_reply(key, response.status, response.url, response.redirected):
             return self._failed(failed, response.url, response.status)
         headers = response.headers

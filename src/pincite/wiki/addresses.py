@@ -117,7 +117,7 @@ def parse_address(text: str, home: Site) -> ArticleAddress:
     link = _LINK.fullmatch(text)
     if not link and (scheme := _SCHEME.match(text)):
         if scheme[0].lower() not in ("http:", "https:"):
-            raise InputError(f"{_shown(text)} is not a web address. Expected http:// or https://.")
+            raise InputError(f"{_quote(text)} is not a web address. Expected http:// or https://.")
         return _of_url(text, home)
     if not link and (text.startswith("//") or _BARE_HOST.match(text)):
         return _of_url("https://" + text.removeprefix("//"), home)
@@ -155,11 +155,11 @@ def normal(title: str) -> str:
     """
     plain = " ".join(re.sub(r"[_\s\u200e\u200f]+", " ", title).split())
     if bad := _NEVER_IN_TITLES.search(plain):
-        raise InputError(f"{_shown(title)} is not a title: titles never contain {bad[0]!r}.")
+        raise InputError(f"{_quote(title)} is not a title: titles never contain {bad[0]!r}.")
     if not plain or len(plain.encode("utf-8", "replace")) > MAX_TITLE:
-        raise InputError(f"{_shown(title)} is not a title: expected 1 to {MAX_TITLE} bytes.")
+        raise InputError(f"{_quote(title)} is not a title: expected 1 to {MAX_TITLE} bytes.")
     if re.fullmatch(r"\.{1,2}|\.{1,2}/.*|.*/\.{1,2}(/.*)?", plain):
-        raise InputError(f"{_shown(title)} is not a title: titles are never relative paths.")
+        raise InputError(f"{_quote(title)} is not a title: titles are never relative paths.")
     return plain
 
 
@@ -167,37 +167,37 @@ def _of_url(url: str, home: Site) -> ArticleAddress:
     parts = _split(url, url)
     if parts.hostname == "w.wiki":
         raise InputError(
-            f"{_shown(url)} is a short link. Open it and give the address it leads to."
+            f"{_quote(url)} is a short link. Open it and give the address it leads to."
         )
     query = dict(parse_qsl(parts.query, max_num_fields=100))
     path = unquote(parts.path, errors="replace")
     site, name = _site_and_name(parts, path, home)
     title = query.get("title") or name
-    found = _by_id(query)
-    if not found and not title:
+    ids = _by_id(query)
+    if not ids and not title:
         raise InputError(
-            f"{_shown(url)} names no article. Expected /wiki/Title, ?title=, ?curid= or ?oldid=."
+            f"{_quote(url)} names no article. Expected /wiki/Title, ?title=, ?curid= or ?oldid=."
         )
     section = unquote(parts.fragment, errors="replace").replace("_", " ").strip()
     plain = normal(title) if title else None
-    if plain and not found:
+    if plain and not ids:
         return _special(ArticleAddress(site, plain, section=section))
-    revision, page = found.get("oldid"), found.get("curid")
+    revision, page = ids.get("oldid"), ids.get("curid")
     return ArticleAddress(site, plain, revision, page, section)
 
 
 def _by_id(query: dict[str, str]) -> dict[str, str]:
     """The page or revision id in a query; a revision wins; a diff gives its newer one."""
-    found = {key: value for key in ("oldid", "curid") if (value := query.get(key))}
-    for key, value in found.items():
+    ids = {key: value for key in ("oldid", "curid") if (value := query.get(key))}
+    for key, value in ids.items():
         if not _ID.fullmatch(value):
-            raise InputError(f"{key} is {_shown(value)}; expected a number.")
+            raise InputError(f"{key} is {_quote(value)}; expected a number.")
     diff = query.get("diff", "")
     if _ID.fullmatch(diff):
         return {"oldid": diff}
     if diff in ("cur", "0"):
-        found.pop("oldid", None)
-    return {"oldid": found["oldid"]} if "oldid" in found else found
+        ids.pop("oldid", None)
+    return {"oldid": ids["oldid"]} if "oldid" in ids else ids
 
 
 def _site_and_name(parts: SplitResult, path: str, home: Site) -> tuple[Site, str]:
@@ -226,10 +226,10 @@ def _special(address: ArticleAddress) -> ArticleAddress:
     space, colon, name = (address.title or "").partition(":")
     if not colon or space.strip().lower().replace(" ", "_") not in SPECIAL:
         return address
-    if not (found := _SPECIAL_ID.fullmatch(name.strip())):
+    if not (match := _SPECIAL_ID.fullmatch(name.strip())):
         raise InputError(f"{address.title!r} is a special page, not an article.")
-    revision = found["revision"] or found["diff"]
-    return replace(address, title=None, revision_id=revision, page_id=found["page_id"])
+    revision = match["revision"] or match["diff"]
+    return replace(address, title=None, revision_id=revision, page_id=match["page_id"])
 
 
 def _split(url: str, shown: str) -> SplitResult:
@@ -237,9 +237,9 @@ def _split(url: str, shown: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise InputError(f"{_shown(shown)} cannot be read as an address: {error}.") from error
+        raise InputError(f"{_quote(shown)} cannot be read as an address: {error}.") from error
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-        raise InputError(f"{_shown(shown)} is not a web address. Expected https://host/wiki/Title.")
+        raise InputError(f"{_quote(shown)} is not a web address. Expected https://host/wiki/Title.")
     if parts.username is not None or parts.password is not None:
         raise InputError("the address contains a user name or a password; remove it.")
     return parts
@@ -251,14 +251,14 @@ def _base(parts: SplitResult) -> str:
     if mobile := MOBILE.fullmatch(host):
         host = f"{mobile[1]}{mobile[2]}"
     if Site(f"https://{host}").is_wikimedia:
-        found = re.fullmatch(r"www\.([\w-]+\.[\w-]+\.org)", host)  # www.de.wikipedia.org
-        return f"https://{LEADS_TO.get(host, found[1] if found else host)}"
+        match = re.fullmatch(r"www\.([\w-]+\.[\w-]+\.org)", host)  # www.de.wikipedia.org
+        return f"https://{LEADS_TO.get(host, match[1] if match else host)}"
     shown = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme.lower()}://{shown}{port}"
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= 100 else text[:100] + "…")
 
 
@@ -282,10 +282,10 @@ def addresses_in(lines: Sequence[str], home: Site) -> list[ArticleAddress]:
 
     Raises InputError with the number of a line that is not an address.
     """
-    found: list[ArticleAddress] = []
+    addresses: list[ArticleAddress] = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(parse_address(re.sub(r"^[*#:;]+\s*", "", line), home))
+            addresses.append(parse_address(re.sub(r"^[*#:;]+\s*", "", line), home))
         except InputError as error:
             raise InputError(f"title {number} of the list: {error}") from error
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(addresses))

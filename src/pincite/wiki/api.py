@@ -122,9 +122,9 @@ class ActionApi:
             reply = self.web.post(self.site.api, form, headers=sent)
             cookies |= _SET_COOKIE.findall(reply.headers.get("set-cookie", ""))
             with _expected_form(self):
-                found = self._parsed(reply)
-                token = token or found["query"]["tokens"]["logintoken"]
-        result = found.get("login") or {}
+                answer = self._parse(reply)
+                token = token or answer["query"]["tokens"]["logintoken"]
+        result = answer.get("login") or {}
         if result.get("result") != "Success":
             why = str(result.get("reason") or result.get("result"))[:300]
             raise WikiError(f"{self.site.host} refuses the login of {name}: {why}", "login")
@@ -141,7 +141,7 @@ class ActionApi:
             except FetchError as error:
                 error.args = (f"while requesting an article from {host}: {error}",)
                 raise
-            parsed = self._parsed(reply)
+            parsed = self._parse(reply)
             failure = parsed.get("error")
             if not isinstance(failure, dict):
                 return parsed
@@ -164,7 +164,7 @@ class ActionApi:
             self.sleep(seconds)
         raise WikiError(f"{host} {why} after {ATTEMPTS} attempts: {info} Try again later.", code)
 
-    def _parsed(self, reply: Reply) -> dict[str, Any]:
+    def _parse(self, reply: Reply) -> dict[str, Any]:
         kind = reply.headers.get("content-type", "no type").partition(";")[0]
         status = f"HTTP {reply.status}, {kind}, {len(reply.body)} bytes"
         if reply.status in (401, 403, 451):
@@ -272,7 +272,7 @@ def _existing_page(
         if not title:
             raise WikiError(f"{host} has no page with the id {address.page_id}.", "missing")
         message = f"{host} has no page {title!r}."
-        raise WikiError(message + _listed("Similar titles", nearest(api, title)), "missing")
+        raise WikiError(message + _title_list("Similar titles", nearest(api, title)), "missing")
     return page
 
 
@@ -293,7 +293,7 @@ def _page(
         links = (link.strip().replace("_", " ") for link in _CHOICE.findall(slot["content"]))
         choices = list(dict.fromkeys(links))[:MAX_CHOICES]
         message = f"{title!r} is a disambiguation page, not an article. Choose one."
-        raise WikiError(message + _listed("It lists", choices), "disambiguation")
+        raise WikiError(message + _title_list("It lists", choices), "disambiguation")
     # The language of the page, else of the wiki, as an ISO 639 code without script.
     general = query.get("general") or {}
     given = page.get("pagelanguage") or general.get("lang") or api.site.language or "en"
@@ -312,7 +312,7 @@ def _page(
     )
 
 
-def _listed(lead: str, titles: Sequence[str]) -> str:
+def _title_list(lead: str, titles: Sequence[str]) -> str:
     return f" {lead}: {'; '.join(titles)}." if titles else ""
 
 
@@ -329,7 +329,7 @@ def _notes(
     if page.get("redirect"):
         yield f"{title!r} is a redirect: this revision has no claims of its own"
     protection = page.get("protection") or []
-    if levels := {str(each.get("level")) for each in protection if each.get("type") == "edit"}:
+    if levels := {str(limit.get("level")) for limit in protection if limit.get("type") == "edit"}:
         yield f"{title!r} is protected: only {', '.join(sorted(levels))} may edit it"
     if str(page.get("lastrevid")) != revision_id:
         yield f"an old revision: the newest is {page.get('lastrevid')}"
@@ -351,7 +351,7 @@ def nearest(api: ActionApi, title: str) -> list[str]:
 
 def members(api: ActionApi, category: str, namespace: int = 0) -> list[str]:
     """The titles of a category's pages in the wiki's order, without subcategories."""
-    found: dict[str, None] = {}
+    titles: dict[str, None] = {}
     following: dict[str, object] = {}
     for _ in range(MAX_CONTINUED):
         reply = api.query(
@@ -365,16 +365,16 @@ def members(api: ActionApi, category: str, namespace: int = 0) -> list[str]:
         )
         with _expected_form(api):
             rows = (reply.get("query") or {}).get("categorymembers") or []
-            found |= dict.fromkeys(str(row["title"]) for row in rows)
+            titles |= dict.fromkeys(str(row["title"]) for row in rows)
             following = dict(reply.get("continue") or {})
         if not following:
-            return list(found)
+            return list(titles)
     raise WikiError(f"{api.site.host} sends an endless listing; gave up.", "endless")
 
 
 def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
     """The newest revision id of each title, after redirects; None if there is no page."""
-    found: dict[str, str | None] = {}
+    revisions: dict[str, str | None] = {}
     for portion in _portions(titles):
         reply = api.query(titles="|".join(portion), redirects=1, prop="info")
         with _expected_form(api):
@@ -386,8 +386,8 @@ def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
             name = title
             for _ in range(4):  # normalised, then redirected; bounded because redirects may loop
                 name = leads.get(name, name)
-            found[title] = str(ids[name]) if ids.get(name) else None
-    return found
+            revisions[title] = str(ids[name]) if ids.get(name) else None
+    return revisions
 
 
 def _portions(titles: Sequence[str]) -> Iterator[list[str]]:

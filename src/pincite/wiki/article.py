@@ -145,7 +145,7 @@ def references_of(page: PageText) -> list[Citation]:
     """Return each reference of a page once, whether or not a claim has it."""
     flat, _ = _read(page, "en")
     cited, _ = resolve(flat.uses, flat.definitions)
-    return list({c.reference: c for each in cited for c in each}.values())
+    return list({c.reference: c for citations in cited for c in citations}.values())
 
 
 def read_flat(source: str, markup: Markup, language: str) -> Flat:
@@ -169,8 +169,8 @@ def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
     if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
         known = "en"  # avoids loading the model
     else:  # if their beginning and middle agree
-        found = {detect(text), detect(text[len(text) // 2 :])} - {None}
-        known = (found.pop() if len(found) == 1 else None) or otherwise
+        languages = {detect(text), detect(text[len(text) // 2 :])} - {None}
+        known = (languages.pop() if len(languages) == 1 else None) or otherwise
     if edition(known) != edition(otherwise):
         flat = read_flat(page.source, page.markup, known)
     return flat, known
@@ -198,8 +198,8 @@ def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
     Raises InputError if the file is missing, empty, too large or of an unknown format.
     """
     name = "standard input" if str(path) == "-" else str(path)
-    with _opened(path, name) as raw:
-        stream = _decompressed(raw)
+    with _open(path, name) as raw:
+        stream = _decompress(raw)
         try:
             head = stream.peek(_HEAD)[:_HEAD]
             if _DUMP.match(head):
@@ -226,7 +226,7 @@ def article_text(data: bytes, name: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _opened(path: str | Path, name: str) -> IO[bytes]:
+def _open(path: str | Path, name: str) -> IO[bytes]:
     if str(path) == "-":
         # Closing the copy leaves standard input open.
         return io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
@@ -240,7 +240,7 @@ def _opened(path: str | Path, name: str) -> IO[bytes]:
         ) from error
 
 
-def _decompressed(raw: IO[bytes]) -> io.BufferedReader:
+def _decompress(raw: IO[bytes]) -> io.BufferedReader:
     magic = cast("io.BufferedReader", raw).peek(3)[:3]
     if magic == b"BZh":
         return io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(raw)))

@@ -193,20 +193,20 @@ def _with_loose_tags(
     A reference makes a claim, and so does "citation needed". A tag such as "by whom" within a
     sentence goes to the next claim in the sentence, or else to the last one.
     """
-    found: list[tuple[_Group, list[str]]] = []
+    claims: list[tuple[_Group, list[str]]] = []
     loose: list[tuple[str, Span | None]] = []
     for group in groups:
         home = reader.sentence(group.start)
-        last = found[-1][1] if found and reader.sentence(found[-1][0].start) == home else []
+        last = claims[-1][1] if claims and reader.sentence(claims[-1][0].start) == home else []
         if not group.uses and NEEDED not in group.tags:
             last.extend(group.tags)  # unless a later claim in the sentence takes it
             loose.extend((tag, home) for tag in group.tags)
             continue
         here = [tag for tag, where in loose if where == home]
         del last[max(0, len(last) - len(here)) :]
-        found.append((group, [*here, *group.tags]))
+        claims.append((group, [*here, *group.tags]))
         loose.clear()
-    return found
+    return claims
 
 
 class _Wordings:
@@ -214,8 +214,8 @@ class _Wordings:
 
     def __init__(self, block: Block, previous: Block | None, page: _Page) -> None:
         self.block = block
-        self.found = sentences_of(block, page.language)
-        self.starts = [sentence.start for sentence in self.found]
+        self.sentences = sentences_of(block, page.language)
+        self.starts = [sentence.start for sentence in self.sentences]
         self.previous = previous
         self.page = page
         self.marks: list[int] = []  # positions of the groups that make claims
@@ -225,7 +225,7 @@ class _Wordings:
     def sentence(self, position: int) -> Span | None:
         """The sentence that contains the last words before `position`."""
         index = bisect_left(self.starts, position)
-        return self.found[index - 1] if index else None
+        return self.sentences[index - 1] if index else None
 
     def word(self, group: _Group) -> _Wording | None:
         """The wording of the claim for `group`; None if there is no statement."""
@@ -235,7 +235,7 @@ class _Wordings:
         else:
             end = home.end if group.in_text else min(group.start, home.end)
             start = max(home.start, self.floor if self.floor < end else home.start)
-            wording = self._part(home, _stripped(self.block.text, Span(start, end)))
+            wording = self._part(home, _trim(self.block.text, Span(start, end)))
         self.floor = group.end
         return wording if wording and self._states(wording) else None
 
@@ -245,7 +245,7 @@ class _Wordings:
         self.n_passed = max(first, last + 1)
         n_marks = [bisect_right(self.marks, start) for start in self.starts[first : last + 1]]
         unmarked = (n for n, (a, b) in enumerate(pairwise(n_marks), first) if a == b)
-        texts = (self.found[n].of(self.block.text).strip() for n in unmarked)
+        texts = (self.sentences[n].of(self.block.text).strip() for n in unmarked)
         spans = ((text, Span(0, len(text))) for text in texts)
         return [t for t, span in spans if self._states(_Wording(t, "", span, t, span))]
 
@@ -272,7 +272,7 @@ class _Wordings:
         inside = Span(clause.start - home.start, clause.end - home.start)
         grown = widen(home.of(text), inside, [mark - home.start for mark in marks], language)
         if grown != inside:
-            grown = _stripped(home.of(text), grown)
+            grown = _trim(home.of(text), grown)
         judged, part = with_subject(home.of(text), grown, language)
         judged, part, own = _own_words(home.of(text), judged, part, inside)
         borrowed = Span(home.start + part.start, clause.start) if own else None
@@ -320,7 +320,7 @@ class _Wordings:
             pieces = [_last_sentence(block.lead, self.page.language).of(block.lead)]
         remaining = MAX_BEFORE - sum(map(len, pieces))
         sentences: list[str] = []
-        for home in reversed(self.found[: bisect_left(self.starts, start)]):
+        for home in reversed(self.sentences[: bisect_left(self.starts, start)]):
             sentences.insert(0, block.text[home.start : min(home.end, start)].strip())
             remaining -= len(sentences[0]) + 1
             if remaining < 0:
@@ -333,9 +333,9 @@ class _Wordings:
         """Word a mark that opens its block: from what follows, or what introduces the block."""
         block, previous = self.block, self.previous
         index = bisect_right(self.starts, group.end - 1)
-        if index < len(self.found):
-            home = self.found[index]
-            return self._part(home, _stripped(block.text, home))
+        if index < len(self.sentences):
+            home = self.sentences[index]
+            return self._part(home, _trim(block.text, home))
         if block.kind in VALUES:
             return None
         if block.lead and block.lead_span:
@@ -381,13 +381,13 @@ def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, 
 
 def sentences_of(block: Block, language: str) -> list[Span]:
     """The sentences of a block that contain words; never ends one in a link or at a title's "?"."""
-    found: list[Span] = []
+    sentences: list[Span] = []
     for span in whole_sentences(block.text, language):
-        if found and _in_title(block, found[-1], span):
-            found[-1] = Span(found[-1].start, span.end)
+        if sentences and _in_title(block, sentences[-1], span):
+            sentences[-1] = Span(sentences[-1].start, span.end)
         else:
-            found.append(span)
-    return [span for span in found if has_words(span.of(block.text))]
+            sentences.append(span)
+    return [span for span in sentences if has_words(span.of(block.text))]
 
 
 def _in_title(block: Block, left: Span, right: Span) -> bool:
@@ -406,15 +406,15 @@ def _in_title(block: Block, left: Span, right: Span) -> bool:
 
 
 def _last_sentence(text: str, language: str) -> Span:
-    found = [s for s in whole_sentences(text, language) if has_words(s.of(text))]
-    return found[-1] if found else Span(0, len(text))
+    sentences = [s for s in whole_sentences(text, language) if has_words(s.of(text))]
+    return sentences[-1] if sentences else Span(0, len(text))
 
 
 def has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)
 
 
-def _stripped(text: str, span: Span) -> Span:
+def _trim(text: str, span: Span) -> Span:
     """Trim punctuation at both ends; never returns an empty span."""
     start, end = span
     while start < end - 1 and text[start] in _OPENING_DEBRIS:

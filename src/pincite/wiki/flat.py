@@ -82,13 +82,13 @@ class Block:
 
         Includes every link and template that it touches, and the formatting around the text.
         """
-        found = Span(min(self.starts[start:end]), max(self.ends[start:end]))
-        found = _with_marks(self.links, found)
-        grown = _with_marks(self.styles, found)
-        if grown.start < found.start and found.end < grown.end:  # then only if it is filled
+        content = Span(min(self.starts[start:end]), max(self.ends[start:end]))
+        content = _with_marks(self.links, content)
+        grown = _with_marks(self.styles, content)
+        if grown.start < content.start and content.end < grown.end:  # then only if it is filled
             around = range(bisect_left(self.starts, grown.start), len(self.text))
             others = (i for i in around if self.ends[i] <= grown.end and not start <= i < end)
-            return found if any(self.text[i].isalnum() for i in others) else grown
+            return content if any(self.text[i].isalnum() for i in others) else grown
         return grown
 
 
@@ -198,7 +198,7 @@ class TextBuilder:
         lead = len(text) - len(text.lstrip())
         gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
         debris = _SPACED_DEBRIS if spaced else DEBRIS
-        for start, end in (*gone, *(found.span() for found in debris.finditer(text))):
+        for start, end in (*gone, *(match.span() for match in debris.finditer(text))):
             kept[start:end] = [False] * (end - start)
         before = list(accumulate(kept, initial=0))  # before[i]: kept characters among the first i
         marks = tuple(replace(m, position=before[m.position]) for m in self.marks)
@@ -245,13 +245,13 @@ class Writer:
     def flush(self, following: BlockKind | None = None) -> None:
         """End the current block and start one of kind `following`."""
         if self.out.chars or self.out.marks or self.kind is BlockKind.CELL:
-            self.flat.blocks.append(self._finished())
+            self.flat.blocks.append(self._finish())
         self.flat.blocks.extend(self.aside)
         self.aside.clear()
         self.kind = following or BlockKind.PARAGRAPH
         self.out = TextBuilder(lines=self.kind is BlockKind.CELL)
 
-    def _finished(self) -> Block:
+    def _finish(self) -> Block:
         if self.kind is BlockKind.ITEM:  # introduced by its parent, or the paragraph before
             while self.items and self.items[-1][0] >= self.depth:
                 self.items.pop()

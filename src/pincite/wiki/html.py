@@ -55,31 +55,31 @@ class Token:
 
 def tokens(source: str) -> list[Token]:
     """Tokenize a page and match closing tags; skips comments, scripts and unfinished tags."""
-    found = list(_tokens(source))
+    stream = list(_tokens(source))
     waiting: dict[str, list[int]] = {}
-    for index, token in enumerate(found):
+    for index, token in enumerate(stream):
         if token.kind is TokenKind.OPEN and token.name not in _VOID:
             waiting.setdefault(token.name, []).append(index)
         elif token.kind is TokenKind.CLOSE and waiting.get(token.name):
-            found[waiting[token.name].pop()].partner = index
-    return found
+            stream[waiting[token.name].pop()].partner = index
+    return stream
 
 
 def attributes_of(token: Token, source: str) -> dict[str, str]:
     """The attributes of an opening tag, with lower-case names and entities resolved."""
     name_end = token.start + 1 + len(token.name)
-    found = _ATTRIBUTE.findall(source[name_end : token.end - 1])
-    return {name.lower(): html.unescape(a or b or c) for name, a, b, c in found}
+    pairs = _ATTRIBUTE.findall(source[name_end : token.end - 1])
+    return {name.lower(): html.unescape(a or b or c) for name, a, b, c in pairs}
 
 
 def _tokens(source: str) -> Iterator[Token]:
     position = 0
-    while (found := _OPENING.search(source, position)) is not None:
-        start = found.start()
+    while (match := _OPENING.search(source, position)) is not None:
+        start = match.start()
         if start > position:
             yield Token(TokenKind.TEXT, position, start)
-        token: Token | None = Token(TokenKind.ENTITY, start, found.end())
-        position = found.end()
+        token: Token | None = Token(TokenKind.ENTITY, start, match.end())
+        position = match.end()
         if source[start] != "&":
             token, position = _markup(source, start)
         if token:
@@ -141,21 +141,21 @@ _HEADING = re.compile(r"<h1\b[^>]{0,500}>(.{1,1000}?)</h1>", re.IGNORECASE | re.
 
 def page_title(source: str) -> str | None:
     """The page's `<title>`, without the name of the wiki; else its first heading."""
-    found = _TITLE.search(source[:200_000]) or _HEADING.search(source[:200_000])
-    if found is None:
+    match = _TITLE.search(source[:200_000]) or _HEADING.search(source[:200_000])
+    if match is None:
         return None
-    text = " ".join(html.unescape(re.sub(r"<[^>]*>", "", found[1])).split())
+    text = " ".join(html.unescape(re.sub(r"<[^>]*>", "", match[1])).split())
     return re.sub(rf"\s+[-–—]\s+[^-–—]*(?:{_WIKI})[^-–—]*$", "", text).strip() or None
 
 
 def page_language(source: str) -> str | None:
-    found = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
-    return found[1] if found else None
+    match = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
+    return match[1] if match else None
 
 
 def revision_of(source: str) -> str | None:
-    found = _REVISION.search(source[:200_000])
-    return found[1] if found and found[1] != "0" else None
+    match = _REVISION.search(source[:200_000])
+    return match[1] if match and match[1] != "0" else None
 
 
 class _Page:
@@ -279,8 +279,8 @@ class _Page:
     def _note_id(self, token: Token) -> str | None:
         if token.kind is not TokenKind.OPEN or token.name != "a":
             return None
-        found = _NOTE_ID.search(attributes_of(token, self.source).get("href", ""))
-        return unquote(html.unescape(found[1])) if found else None
+        match = _NOTE_ID.search(attributes_of(token, self.source).get("href", ""))
+        return unquote(html.unescape(match[1])) if match else None
 
 
 # ── References ──────────────────────

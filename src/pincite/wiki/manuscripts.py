@@ -42,9 +42,9 @@ def read_manuscript(source: str) -> Flat | None:
     lines = [trim(source, Span(*line.span())) for line in _LINE.finditer(source)]
     entries, listed = _entries(source, lines)
     parts = _parts(source, [Span(0, 0) if line in listed else line for line in lines])
-    marks = {part: _bracketed(source, part) for part, _ in parts}
+    marks = {part: _bracket_marks(source, part) for part, _ in parts}
     if entries and not any(marks.values()):
-        marks = {part: _superscripts(source, part) for part, _ in parts}
+        marks = {part: _superscript_marks(source, part) for part, _ in parts}
     if not any(marks.values()):
         return None
     writer = Writer(Flat(is_manuscript=True))
@@ -75,58 +75,58 @@ def _entries(source: str, lines: Sequence[Span]) -> tuple[dict[str, Span], set[S
     heads = [n for n, line in enumerate(lines) if _PATTERNS["list"].fullmatch(line.of(source)[:60])]
     first = [n for n, line in enumerate(lines) if line.of(source).startswith("[1]")]
     start = heads[-1] if heads else first[-1] if first else len(lines)
-    found: dict[str, Span] = {}
+    entries: dict[str, Span] = {}
     listed, last, is_open = set(lines[start : start + 1] if heads else ()), 0, False
     for line in lines[start + bool(heads) :]:
         entry = _ENTRY.match(line.of(source))
         number = int(entry[1] or entry[2]) if entry else 0
         # The next number, or a later one in brackets: "44 pp." may begin a line of a reference.
-        if entry and (number > last if entry[1] or not found else number == last + 1):
+        if entry and (number > last if entry[1] or not entries else number == last + 1):
             last, is_open = number, True
-            found[str(number)] = Span(line.start + entry.end(), line.end)
+            entries[str(number)] = Span(line.start + entry.end(), line.end)
         elif line.start == line.end:
             is_open = False
         elif is_open:
-            found[str(last)] = Span(found[str(last)].start, line.end)
+            entries[str(last)] = Span(entries[str(last)].start, line.end)
         if is_open:
             listed.add(line)
-    if heads and not found:  # Word numbers a list without writing the numbers
+    if heads and not entries:  # Word numbers a list without writing the numbers
         whole = [line for line in lines[start + 1 :] if line.start < line.end]
         return {str(n): line for n, line in enumerate(whole, 1)}, {*listed, *whole}
-    return found, listed
+    return entries, listed
 
 
 def _parts(source: str, lines: Sequence[Span]) -> list[tuple[Span, bool]]:
     """The paragraphs and headings of the text, and whether each is a heading."""
-    found: list[tuple[Span, bool]] = []
+    parts: list[tuple[Span, bool]] = []
     is_open = False  # whether the next line continues the last paragraph
     for line, following in zip(lines, [*lines[1:], Span(0, 0)], strict=True):
         text, after = line.of(source), following.of(source)
         if not text:
             is_open = False
         elif is_open:
-            found[-1] = Span(found[-1][0].start, line.end), False
+            parts[-1] = Span(parts[-1][0].start, line.end), False
         else:
             short = n_words(text) <= HEADING_WORDS and text[-1] not in '.!?:;,…])}”"'
             is_heading = text.startswith("#") or (short and not after[:1].islower())
-            found.append((line, is_heading))
+            parts.append((line, is_heading))
         ends = len(text) > UNWRAPPED and not _CONTINUES.search(text)
-        is_open = bool(text) and not ends and not found[-1][1]
-    return found
+        is_open = bool(text) and not ends and not parts[-1][1]
+    return parts
 
 
-def _bracketed(source: str, part: Span) -> list[Mark]:
-    found = citation_marks.marks(part.of(source))
-    moved = (Mark(m.span.moved(part.start), m.ids) for m in found if m.ids[0].isdigit())
+def _bracket_marks(source: str, part: Span) -> list[Mark]:
+    bracketed = citation_marks.marks(part.of(source))
+    moved = (Mark(m.span.moved(part.start), m.ids) for m in bracketed if m.ids[0].isdigit())
     return [mark for mark in moved if not _INTERVAL.search(_before(source, part, mark.span))]
 
 
-def _superscripts(source: str, part: Span) -> list[Mark]:
-    found = []
-    for each in _PATTERNS["superscript"].finditer(source, *part):
-        (mark,) = citation_marks.marks(f"[{each[0].translate(_RAISED)}]")
-        found.append(Mark(Span(*each.span()), mark.ids))
-    return found
+def _superscript_marks(source: str, part: Span) -> list[Mark]:
+    superscripts = []
+    for match in _PATTERNS["superscript"].finditer(source, *part):
+        (mark,) = citation_marks.marks(f"[{match[0].translate(_RAISED)}]")
+        superscripts.append(Mark(Span(*match.span()), mark.ids))
+    return superscripts
 
 
 def _before(source: str, part: Span, at: Span) -> str:
@@ -170,7 +170,7 @@ def _reference(source: str, span: Span) -> Source:
     if url and not host_of(address_in(url[0]) or "").endswith("doi.org"):
         given["url"] = url[0]
     quoted = _QUOTED.search(text)
-    wordy = max(_SENTENCE.split(_URL.sub("", text)), key=lambda each: len(_LOWER.findall(each)))
+    wordy = max(_SENTENCE.split(_URL.sub("", text)), key=lambda words: len(_LOWER.findall(words)))
     if quoted or len(_LOWER.findall(wordy)) >= TITLE_WORDS:
         given["title"] = quoted[1] if quoted else wordy.rstrip(".")
     return Source(span, text, fields=given)

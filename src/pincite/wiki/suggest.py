@@ -97,17 +97,17 @@ def corrected(
     for node in _templates(parse(source, edition(language))[0]):
         if known_fields(read_template(node, source, node.span).fields).get("title") != title:
             continue
-        given, found = by_name(node, source), dict[int, Correction]()
+        given, changes = by_name(node, source), dict[int, Correction]()
         for ours, value in known.items():
             filled = (given[a] for a in TABLE["fields"][ours] if a in given)
             if parameter := next((p for p in filled if p.raw(source)), None):
                 raw = parameter.raw(source)
                 start = source.index(raw, parameter.nodes[0].start)
-                found[start] = Correction(parameter.name, raw, escape_parameter(value))
+                changes[start] = Correction(parameter.name, raw, escape_parameter(value))
         text = source[: node.end]
-        for start in sorted(found, reverse=True):
-            text = text[:start] + found[start].known + text[start + len(found[start].cited) :]
-        return tuple(found[n] for n in sorted(found)), text[node.start :] if found else ""
+        for start in sorted(changes, reverse=True):
+            text = text[:start] + changes[start].known + text[start + len(changes[start].cited) :]
+        return tuple(changes[n] for n in sorted(changes)), text[node.start :] if changes else ""
     return (), ""
 
 
@@ -115,7 +115,7 @@ def _templates(nodes: Sequence[Node]) -> Iterator[Node]:
     for node in nodes:
         if node.kind is Kind.TEMPLATE:
             yield node
-        yield from (each for part in node.parts for each in _templates(part))
+        yield from (template for part in node.parts for template in _templates(part))
 
 
 def escape_parameter(text: str) -> str:

@@ -397,8 +397,8 @@ class Definitions:
         """The sources of `use`; searches other groups for the name as a last resort."""
         if use.sources or use.name is None:
             return use.sources
-        if found := self.named.get((use.group or "", use.name)):
-            return found
+        if sources := self.named.get((use.group or "", use.name)):
+            return sources
         return next((s for (_, name), s in self.named.items() if name == use.name), ())
 
 
@@ -411,7 +411,7 @@ def work_keys(fields: Mapping[str, str]) -> list[str]:
     """The short keys of a full citation; `ref=` adds one."""
     names, stated = last_names(fields), map(fields.get, ("year", "date", "publication-date"))
     # With the letter that distinguishes works of one year.
-    year = next((found[1] for date in stated if (found := _YEAR.search(date or ""))), "")
+    year = next((match[1] for date in stated if (match := _YEAR.search(date or ""))), "")
     keys = [short_key(names, year)] if names else []
     if names and fields.get("ref"):  # {{odn|Nowak|2001}} for |autor=Jan Nowak |odn=tak
         keys.append(short_key([name.split()[-1] for name in names], year))
@@ -507,11 +507,11 @@ def address_in(text: str) -> str | None:
     >>> address_in("//a.example/x"), address_in("www.a.example see"), address_in("p. 5")
     ('https://a.example/x', 'http://www.a.example', None)
     """
-    found = _WEB.match(text.strip())
-    if found is None:
+    match = _WEB.match(text.strip())
+    if match is None:
         return None
-    scheme = {"//": "https://", "": "http://"}.get(found["scheme"], found["scheme"])
-    return scheme + found["rest"]
+    scheme = {"//": "https://", "": "http://"}.get(match["scheme"], match["scheme"])
+    return scheme + match["rest"]
 
 
 def translated(given: Mapping[str, str]) -> dict[str, str]:
@@ -521,19 +521,19 @@ def translated(given: Mapping[str, str]) -> dict[str, str]:
     {'day': '3', 'month': 'Mai', 'year': '1911', 'author1': 'Karl Mott', 'author2': 'Eva Lind', \
 'date': '3 Mai 1911'}
     """
-    found = dict(given)
-    people = found.pop("people", "")
+    fields = dict(given)
+    people = fields.pop("people", "")
     names = re.split(r"\s*;\s*" if ";" in people else r"\s*,\s+", people)
     if len(names) == 2 and ";" not in people and " " not in min(names, key=len):
         names = [people]  # "Mott, Karl" is one
-    found |= {f"author{n}": name for n, name in enumerate(names, 1) if name}
-    if (stamp := found.pop("archive-stamp", "")) and found.get("url"):
-        found["archive-url"] = f"{WAYBACK}{stamp}/{found['url']}"
-    if found.get("month") and not found.get("date"):
-        found["date"] = " ".join(filter(None, map(found.get, ("day", "month", "year"))))
-    if found.pop("dead-since", ""):
-        found["dead-url"] = "yes"
-    return found
+    fields |= {f"author{n}": name for n, name in enumerate(names, 1) if name}
+    if (stamp := fields.pop("archive-stamp", "")) and fields.get("url"):
+        fields["archive-url"] = f"{WAYBACK}{stamp}/{fields['url']}"
+    if fields.get("month") and not fields.get("date"):
+        fields["date"] = " ".join(filter(None, map(fields.get, ("day", "month", "year"))))
+    if fields.pop("dead-since", ""):
+        fields["dead-url"] = "yes"
+    return fields
 
 
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
@@ -546,8 +546,8 @@ def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _author_numbers(given: Mapping[str, str]) -> list[str]:
-    found = {digits for key in given if (digits := "".join(filter(str.isdecimal, key)))}
-    numbers = sorted(int(digits) for digits in found if len(digits) < MAX_DIGITS)
+    numerals = {digits for key in given if (digits := "".join(filter(str.isdecimal, key)))}
+    numbers = sorted(int(digits) for digits in numerals if len(digits) < MAX_DIGITS)
     return ["", *map(str, numbers[:MAX_PEOPLE])]
 
 

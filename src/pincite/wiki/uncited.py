@@ -94,22 +94,22 @@ def features(text: str, place: Place) -> dict[str, float]:
         "in_list": place.in_list,
         "living": place.living,
     }
-    found = {name: 1.0 for name, present in flags.items() if present}
-    return found | {name: math.log1p(n) for name, n in counts.items() if n}
+    cues = {name: 1.0 for name, present in flags.items() if present}
+    return cues | {name: math.log1p(n) for name, n in counts.items() if n}
 
 
 def citation_need(text: str, place: Place) -> Need:
     """Estimate how probably a sentence has a citation in Wikipedia, and why."""
     table = _table()
-    found = features(text, place)
-    weighed = {name: table["weights"].get(name, 0.0) * value for name, value in found.items()}
+    cues = features(text, place)
+    weighed = {name: table["weights"].get(name, 0.0) * value for name, value in cues.items()}
     log_odds = table["intercept"] + sum(weighed.values())
     ordered = sorted(weighed, key=lambda name: (name in _OF_ARTICLE, -weighed[name]))
     reasons = dict.fromkeys(
         note for name in ordered if weighed[name] > 0 for note in _reason(name, text, place)
     )
     chosen = tuple(reasons)[:MAX_REASONS] or (Note("need_alike"),)
-    return Need(sigmoid(log_odds), chosen, "quotation" in found)
+    return Need(sigmoid(log_odds), chosen, "quotation" in cues)
 
 
 def need_threshold() -> float:
@@ -201,7 +201,7 @@ def find_uncited(article: Article) -> list[Uncited]:
     Sentences tagged "citation needed" are always included, and come first.
     """
     living = about_living(article)
-    found = []
+    uncited = []
     for sentence in prose(article):
         if sentence.sourced is not Sourced.UNCITED:
             continue
@@ -212,8 +212,8 @@ def find_uncited(article: Article) -> list[Uncited]:
         quoted = sentence.exempt is Exempt.LEAD and need.quotes  # WP:LEADCITE excepts quotations
         if tagged or (probable and (sentence.exempt is None or quoted)):
             reasons = (*tagged, *(need.reasons if probable else ()))
-            found.append(Uncited(claim, round(need.probability, 4), reasons))
-    return sorted(found, key=lambda each: (NEEDED not in each.claim.tags, -each.probability))
+            uncited.append(Uncited(claim, round(need.probability, 4), reasons))
+    return sorted(uncited, key=lambda u: (NEEDED not in u.claim.tags, -u.probability))
 
 
 def is_read(language: str) -> bool:
@@ -258,8 +258,8 @@ class _Page:
 
     def of_block(self, number: int) -> Iterator[Sentence]:
         block = self.blocks[number]
-        found = sentences_of(block, self.language)
-        starts = [each.start for each in found]
+        spans = sentences_of(block, self.language)
+        starts = [span.start for span in spans]
         homes = {bisect_left(starts, m.position) - 1 for m in block.marks if m.use is not None}
         tagged = {bisect_left(starts, m.position) - 1 for m in block.marks if m.tag == NEEDED}
         last = max(homes, default=-1)
@@ -267,15 +267,15 @@ class _Page:
         # References alone in a block belong to the block before.
         for_this = following and _cites(following) and not has_words(following.text)
         if number in self.covered or for_this:
-            last = len(found)
+            last = len(spans)
         headed = any(map(_NAMES_SOURCE.search, block.section))
-        for n, home in enumerate(found):
+        for n, home in enumerate(spans):
             text = home.of(block.text).strip()
-            announces = n == len(found) - 1 and text.endswith((":", "："))
+            announces = n == len(spans) - 1 and text.endswith((":", "："))
             written = block.span(*home).of(self.source)
             covered = n < last or headed or AUTHOR_YEAR.search(text) or _ADDRESS.search(written)
             state = Sourced.COVERED if covered else Sourced.UNCITED
-            claim = self._claim(block, home, found[bisect_left(starts, home.start - MAX_BEFORE)])
+            claim = self._claim(block, home, spans[bisect_left(starts, home.start - MAX_BEFORE)])
             yield Sentence(
                 replace(claim, tags=(NEEDED,)) if n in tagged else claim,
                 Sourced.CITED if n in homes else state,

@@ -101,11 +101,11 @@ class _Walker:
             return False
         line_end = self.source.find("\n", node.start)
         line = self.source[node.start : line_end if line_end >= 0 else len(self.source)]
-        found = _HEADING.match(_COMMENTS.sub("", line))
-        if found is None:
+        match = _HEADING.match(_COMMENTS.sub("", line))
+        if match is None:
             return False
         self.writer.flush(BlockKind.HEADING)
-        self.level = min(len(found[1]), len(found[2]))
+        self.level = min(len(match[1]), len(match[2]))
         self._inline(Node(Kind.TEXT, node.start + self.level, node.end))
         return True
 
@@ -535,12 +535,12 @@ class _Renderer:
             if literal:
                 self.out.rendered(literal, node.span)
             elif number:
-                used |= self._numbered(number, node, given)
+                used |= self._show_numbered(number, node, given)
             elif any(n in given and given[n].nodes for n in re.findall(r"\{(\d)\}", optional)):
                 used |= self._pattern(optional, node, given)
         return used
 
-    def _numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
+    def _show_numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
         if (local := _LOCAL.fullmatch(number)) and (parameter := given.get(local[2])):
             written = node.edition.written(local[1], plain(parameter.nodes, self.source))
             self.out.rendered(written, node.span)
@@ -587,24 +587,24 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     """
     text = plain(nodes, source)
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
-    found: list[Source] = []
+    works: list[Source] = []
     # Dead links come last: they repeat an address.
     for node in sorted(_work_nodes(nodes, source), key=_is_dead_link):
         for work in _works_of(node, source, span):
-            known = {w.fields.get(key) for w in found for key in ("url", "archive-url")}
-            if (place := _archived_by(node, work, found)) is not None:
+            known = {w.fields.get(key) for w in works for key in ("url", "archive-url")}
+            if (place := _archived_by(node, work, works)) is not None:
                 stated = {k: v for k, v in work.fields.items() if k in _OF_COPY}
                 copy = {"archive-url": work.fields["url"]} | stated
-                found[place] = replace(found[place], fields=copy | dict(found[place].fields))
+                works[place] = replace(works[place], fields=copy | dict(works[place].fields))
             elif not (_is_dead_link(node) and work.fields.get("url") in known):
-                found.append(work)
-    if not found and nodes:  # {{Greenwood&Earnshaw2nd}} is known by its name only
+                works.append(work)
+    if not works and nodes:  # {{Greenwood&Earnshaw2nd}} is known by its name only
         own = next((n for n in nodes if n.kind is Kind.TEMPLATE and n.name not in TAGS), None)
         name = own.local if own and not text else ""
-        found = [Source(span, f"{{{{{name}}}}}", name) if name else Source(span, text)]
-    if len(found) == 1 and found[0].template is None and text:
-        found = [replace(found[0], text=text, fields=_identifiers(text) | dict(found[0].fields))]
-    return tuple(replace(each, tags=tags) for each in found)
+        works = [Source(span, f"{{{{{name}}}}}", name) if name else Source(span, text)]
+    if len(works) == 1 and works[0].template is None and text:
+        works = [replace(works[0], text=text, fields=_identifiers(text) | dict(works[0].fields))]
+    return tuple(replace(work, tags=tags) for work in works)
 
 
 def _is_dead_link(node: Node) -> bool:

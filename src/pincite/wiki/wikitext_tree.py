@@ -121,7 +121,7 @@ def _name_of(node: Node, source: str) -> str:
 
 def parameters(node: Node, source: str) -> list[Parameter]:
     """All parameters of a template in order, including overridden duplicates."""
-    found = []
+    given = []
     count = 0
     for part in node.parts[1:]:
         n = 0  # a name may follow line breaks and comments
@@ -134,11 +134,11 @@ def parameters(node: Node, source: str) -> list[Parameter]:
         name = _NAME.match(source, first.start, first.end) if first else None
         if name and first:
             rest = Node(Kind.TEXT, name.end(), first.end)
-            found.append(Parameter(name[1].strip(), [rest, *part[n + 1 :]], named=True))
+            given.append(Parameter(name[1].strip(), [rest, *part[n + 1 :]], named=True))
         else:
             count += 1
-            found.append(Parameter(str(count), part, named=False))
-    return found
+            given.append(Parameter(str(count), part, named=False))
+    return given
 
 
 def by_name(node: Node, source: str) -> dict[str, Parameter]:
@@ -146,13 +146,13 @@ def by_name(node: Node, source: str) -> dict[str, Parameter]:
 
     If several local names map to one English name, the first non-empty one wins.
     """
-    found = dict[str, Parameter]()
+    named = dict[str, Parameter]()
     for parameter in parameters(node, source):
         key = node.edition.parameter(node.local, parameter.name)
-        other = found.get(key, parameter)
+        other = named.get(key, parameter)
         if other.name == parameter.name or not other.raw(source):
-            found[key] = parameter
-    return found
+            named[key] = parameter
+    return named
 
 
 # ── What the parser must not look into, and which tag closes which extension ──────────────────────
@@ -170,10 +170,10 @@ class Opening:
 
 def read_attributes(text: str) -> dict[str, str]:
     """Parse the attributes of a tag, with lower-case names; the last duplicate wins."""
-    found = _ATTRIBUTE.findall(text.removesuffix("/"))
+    pairs = _ATTRIBUTE.findall(text.removesuffix("/"))
     return {
         name.lower(): " ".join(html.unescape(double or single or bare).split())
-        for name, double, single, bare in found
+        for name, double, single, bare in pairs
     }
 
 
@@ -200,7 +200,7 @@ class _Protected:
         while (tag := _PATTERNS["special"].search(source, position)) is not None:
             position = self._special(tag)
         for name in list(self.open):
-            self._unclosed(name, len(source))
+            self._recover(name, len(source))
 
     def _special(self, tag: re.Match[str]) -> int:
         start, end = tag.span()
@@ -244,7 +244,7 @@ class _Protected:
             ):  # <ref>{{cite web|…}}<ref> where </ref> was meant
                 self._close(name, start, end)
                 return
-            self._unclosed(name, start)
+            self._recover(name, start)
         self.extensions[start] = Opening(name, end, attributes)
         self.open[name] = start
 
@@ -279,7 +279,7 @@ class _Protected:
             self._itself("ref", start, end, tag[1])
         return end
 
-    def _unclosed(self, name: str, limit: int) -> None:
+    def _recover(self, name: str, limit: int) -> None:
         """Recover from a missing closing tag before `limit`: a leading citation is the content."""
         start = self.open.pop(name)
         opening = self.extensions[start]
@@ -351,9 +351,9 @@ class _Parser:
     def run(self) -> list[Node]:
         position = 0
         tokens = _VARIANTS if self.edition.variants else _TOKEN
-        while (found := tokens.search(self.source, position)) is not None:
-            self._text(position, found.start())
-            position = self._piece(found.start(), found.group())
+        while (match := tokens.search(self.source, position)) is not None:
+            self._text(position, match.start())
+            position = self._piece(match.start(), match.group())
             if self.protected.closers.get(position) == position:  # a missing closing tag
                 self._close_extension(position, position)
         self._text(position, len(self.source))
@@ -395,12 +395,12 @@ class _Parser:
             return self._close_extension(start, self.protected.closers[start])
         if start in self.protected.extensions:
             return self._open_extension(start, self.protected.extensions[start])
-        found = _TAG.match(self.source, start)
-        if found is None or found[2].lower() not in _TAGS:  # MediaWiki shows unknown tags
+        match = _TAG.match(self.source, start)
+        if match is None or match[2].lower() not in _TAGS:  # MediaWiki shows unknown tags
             return self._text(start, start + len(token))
-        attributes = read_attributes(found[3])
-        name = found[1] + found[2].lower()
-        return self._append(Node(Kind.TAG, start, found.end(), name, [], attributes))
+        attributes = read_attributes(match[3])
+        name = match[1] + match[2].lower()
+        return self._append(Node(Kind.TAG, start, match.end(), name, [], attributes))
 
     def _open_extension(self, start: int, opening: Opening) -> int:
         end, known = opening.end, (opening.name, opening.attributes)
@@ -472,11 +472,11 @@ class _Parser:
         return 0
 
     def _variants(self, start: int, end: int) -> int:
-        found = _VARIANT.match(self.source, start + 2, end - 2)
-        if found and (found[1] or "").strip() not in _UNSEEN:
-            self._append(Node(Kind.NOTHING, start, found.start(2)))
-            self._text(*found.span(2))
-            start = found.end(2)
+        match = _VARIANT.match(self.source, start + 2, end - 2)
+        if match and (match[1] or "").strip() not in _UNSEEN:
+            self._append(Node(Kind.NOTHING, start, match.start(2)))
+            self._text(*match.span(2))
+            start = match.end(2)
         return self._append(Node(Kind.NOTHING, start, end))
 
     def _newline(self, start: int) -> int:
