@@ -25,7 +25,7 @@ def read_texts(path: str) -> dict[str, str]:
     for language, table in schema.read_toml(Path(path).expanduser()).items() if path else ():
         if language not in LANGUAGES or not isinstance(table, dict):
             raise ConfigError(f"{path}: {language} is no table of {' or '.join(LANGUAGES)}.")
-        texts = schema.checked(_Texts, table, f"{path}: {language}")
+        texts = schema.convert(_Texts, table, f"{path}: {language}")
         found |= {f"{language}.{name}": text for name, text in texts.items()}
     return {
         name: text if name.endswith("title") else markdown(text) for name, text in found.items()
