@@ -93,11 +93,11 @@ below `[retrieval]`). The first of these that sets it wins.
 def _settings() -> str:
     """All settings: name, default, range and help, as they are declared."""
     from pincite.settings import Settings
-    from pincite.settings.schema import declared
+    from pincite.settings.schema import settings_of
     from pincite_server.settings import ServerSettings
 
-    rows = [(each.name, each) for each in declared(Settings).values()]
-    rows += [(f"server.{each.name}", each) for each in declared(ServerSettings).values()]
+    rows = [(each.name, each) for each in settings_of(Settings).values()]
+    rows += [(f"server.{each.name}", each) for each in settings_of(ServerSettings).values()]
     text, table = SETTINGS, None
     for name, setting in rows:
         if (at := name.rpartition(".")[0]) != table:

@@ -102,7 +102,7 @@ def test_every_format_says_how_the_sources_make_the_verdict() -> None:
     ]
     for key, citations, read, label in cases:
         each = replace(found, citations=citations, together=read, label=label)
-        said = wording.joined(each)
+        said = wording.joint_verdict(each)
         assert said == wording.JOINED.get(key, "")
         assert said in on_terminal(only(each))
         assert said[1:] in render.to_html(only(each), TODAY)

@@ -16,7 +16,7 @@ from pincite.settings import PRIVATE, SHORT, Settings, load, public_settings, sc
 from pincite.settings.schema import Range
 from pincite_server.settings import ServerSettings
 
-DECLARED = schema.declared(Settings)
+DECLARED = schema.settings_of(Settings)
 RANGES = {name: each.limits for name, each in DECLARED.items() if each.limits}
 
 
@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_changed_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_every_setting_is_declared_in_full() -> None:
-    for each in (*DECLARED.values(), *schema.declared(ServerSettings).values()):
+    for each in (*DECLARED.values(), *schema.settings_of(ServerSettings).values()):
         assert each.help, each.name
         assert each.help[0].isupper() or each.help[0] == "…", each.name
 

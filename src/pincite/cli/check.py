@@ -123,10 +123,10 @@ def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion
         raise click.UsageError(f"{file}: expected rows with a column “statement”.") from error
     names = ("speaker", "date", "place")
     given = [{name: row[name] for name in names if row.get(name)} for row in rows]
-    for n, each in enumerate(given, 1):
-        if "date" in each:
-            each["date"] = _iso_date(each["date"], f"{file}, row {n}")
-    return statements, [replace(occasion, **each) for each in given]
+    for n, fields in enumerate(given, 1):
+        if "date" in fields:
+            fields["date"] = _iso_date(fields["date"], f"{file}, row {n}")
+    return statements, [replace(occasion, **fields) for fields in given]
 
 
 def _iso_date(text: str, place: str) -> str:
@@ -177,19 +177,19 @@ def readings_editor(
     from pincite.verbs.check import readings
 
     def edit(statement: str, occasion: Occasion) -> Interpretation:
-        found = interpretation(statement, occasion)
-        known = {" ".join(reading.text.split()): reading for reading in found.readings}
+        original = interpretation(statement, occasion)
+        known = {" ".join(reading.text.split()): reading for reading in original.readings}
         bars.stop()  # or the progress bar would be drawn over the editor
         text = click.edit("\n".join([f"# Readings of: {' '.join(statement.split())}", *known]))
         bars.start()
         lines = [" ".join(line.split()) for line in (text or "").splitlines()]
         lines = [line for line in lines if line and not line.startswith("#")]
         if text is None or lines == list(known):
-            return found
+            return original
         chosen = [known.get(line) or readings.user_reading(line, language) for line in lines]
         # The rules may have found no reading, but the user has written one.
-        failures = tuple(f for f in found.failures if f.step != "statement" or not chosen)
+        failures = tuple(f for f in original.failures if f.step != "statement" or not chosen)
         edited = tuple(readings.numbered(chosen))
-        return replace(found, readings=edited, by=f"{found.by} + user", failures=failures)
+        return replace(original, readings=edited, by=f"{original.by} + user", failures=failures)
 
     return edit

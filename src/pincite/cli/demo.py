@@ -26,10 +26,10 @@ DEMO_ASK = DEMO.parent / "ask"
     show_default=True,
     help="Folder for the reports.",
 )
-@click.option("--check", "what", flag_value="check", help="Check five statements instead.")
-@click.option("--ask", "what", flag_value="ask", help="Ask three questions instead.")
+@click.option("--check", "verb", flag_value="check", help="Check five statements instead.")
+@click.option("--ask", "verb", flag_value="ask", help="Ask three questions instead.")
 @options.quiet_option
-def command(out: Path, what: str | None, quiet: bool) -> None:
+def command(out: Path, verb: str | None, quiet: bool) -> None:
     """Check a bundled article against bundled sources; needs no network, key or server.
 
     With --check: five statements against a bundled knowledge base of 30 documents. With --ask:
@@ -39,7 +39,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     settings = options.load_settings({"online": False})
-    {"check": _check, "ask": _ask}.get(what or "", _verify)(out, settings, quiet)
+    {"check": _check, "ask": _ask}.get(verb or "", _verify)(out, settings, quiet)
 
 
 def _verify(out: Path, settings: Settings, quiet: bool) -> None:
@@ -94,14 +94,14 @@ def _read_expected(demo: Path) -> Any:
 
 
 @contextmanager
-def _index(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
+def _index(documents: Path, name: str, settings: Settings, quiet: bool) -> Iterator[Path]:
     from pincite import runtime
     from pincite.corpus.engines import EmbeddedCorpus
     from pincite.corpus.update import ingest
 
     with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
         folder = Path(scratch) / "corpus"
-        options.say(f"1/2 indexing {what} …", quiet)
+        options.say(f"1/2 indexing {name} …", quiet)
         with (
             EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
             options.progress(quiet) as display,

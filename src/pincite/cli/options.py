@@ -15,7 +15,7 @@ from pincite import codec, durable, errors
 from pincite.cli import extras
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
-from pincite.settings.schema import declared
+from pincite.settings.schema import settings_of
 from pincite.types import Failed
 
 FilePath = click.Path(path_type=Path)
@@ -67,7 +67,7 @@ _DATA: Mapping[str, Any] = tomllib.loads(
 FLAGS: Mapping[str, str] = _DATA["flags"]
 GROUPS: Mapping[str, Sequence[str]] = {
     **_DATA["groups"],
-    "filters": [name for name in declared(Settings) if name.startswith("filters.")],
+    "filters": [name for name in settings_of(Settings) if name.startswith("filters.")],
 }
 HEADINGS = {heading: tuple(begins) for heading, begins in _DATA["headings"].items()}
 _SHORT_NAMES = {full: short for short, full in SHORT.items()}
@@ -138,7 +138,7 @@ def setting_options(*names: str, record: type = Settings) -> Callable[[Command],
 
 def _option(name: str, record: type) -> Callable[[Command], Command]:
     """Return the option of a setting; the settings' own default applies if it is not given."""
-    setting, short = declared(record)[name], _SHORT_NAMES.get(name, name)
+    setting, short = settings_of(record)[name], _SHORT_NAMES.get(name, name)
     flag = FLAGS.get(name, f"--{short.replace('_', '-')}")
     is_switch = setting.kind is bool
     declarations = flag.split("/") if flag.startswith("-k") else [flag]
@@ -310,14 +310,14 @@ def one_or_more(name: str) -> Callable[[Command], Command]:
     return add
 
 
-def text_or_file(text: str | None, file: Path | None, what: str) -> str:
+def text_or_file(text: str | None, file: Path | None, name: str) -> str:
     """Return a text, or that of a file without comments (#); exactly one of the two is expected."""
     if (text is None) == (file is None):
-        raise click.UsageError(f"Expected either a {what} or --file.")
+        raise click.UsageError(f"Expected either a {name} or --file.")
     lines = read_text(file).splitlines() if file else (text or "").splitlines()
     kept = "\n".join("" if file and line.startswith("#") else line for line in lines)
     if not re.search(r"\w", kept):
-        raise click.UsageError(f"There is no {what.lower()}.")
+        raise click.UsageError(f"There is no {name.lower()}.")
     return kept
 
 

@@ -185,12 +185,12 @@ def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
     \b
     pincite works import crossref.jsonl.gz pubmed26n0001.xml.gz retraction_watch.csv
     """
-    with catalogue.opened(place) as found, options.resumable():
+    with catalogue.opened(place) as records, options.resumable():
         for file in files:
             if not file.is_file():
                 raise InputError(f"{file} is no file. Expected records of works.")
             with options.progress(quiet) as display:
-                counted = found.add(
+                counted = records.add(
                     str(file.resolve()),
                     file.stat().st_size,
                     imports.read(file),
@@ -199,4 +199,4 @@ def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
             broken = f", {counted.broken:,} that could not be read" if counted.broken else ""
             line = f"{file.name}: {counted.works:,} works, {counted.notices:,} notices{broken}"
             options.say(line, quiet)
-        options.say(f"The catalogue has {len(found):,} works: {place.resolve()}", quiet)
+        options.say(f"The catalogue has {len(records):,} works: {place.resolve()}", quiet)

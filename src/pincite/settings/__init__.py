@@ -85,8 +85,8 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         for name in (self.encoder, *self.encoders):
-            if found := weights.server_of(name):
-                check_url(found.url, "models.encoder", EMBEDDINGS_KEY_VARIABLE)
+            if server := weights.server_of(name):
+                check_url(server.url, "models.encoder", EMBEDDINGS_KEY_VARIABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ class ChatSettings:
     def servers(self) -> dict[str, str]:
         """The steps' own servers, by address, with the variables of their keys."""
         given = filter(None, map(weights.server_of, self.models_of_steps.values()))
-        return {found.url: chat.key_variable(found.url, self.url) for found in given}
+        return {server.url: chat.key_variable(server.url, self.url) for server in given}
 
     @property
     def tokens_of_steps(self) -> dict[str, int]:
@@ -322,14 +322,14 @@ class ChatSettings:
         return dict.fromkeys(VARIABLES, self.temperature) | {s: float(t) for s, t in given.items()}
 
 
-def _by_step(setting: str, texts: Texts, what: str) -> dict[str, str]:
+def _by_step(setting: str, texts: Texts, kind: str) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for step, _, value in pairs:
         if step.strip() not in VARIABLES or not value.strip():
             close = difflib.get_close_matches(step.strip(), VARIABLES, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ConfigError(
-                f"chat.{setting} has {step!r}; expected step={what}, with a step of: "
+                f"chat.{setting} has {step!r}; expected step={kind}, with a step of: "
                 f"{', '.join(VARIABLES)}.{hint}"
             )
     return {step.strip(): value.strip() for step, _, value in pairs}
@@ -541,7 +541,7 @@ class Settings:
 
     def replace(self, **given: Any) -> "Settings":
         """Return a copy with other values, by short name; raises like `of`."""
-        changed = schema.checked(Settings, given, "Settings", SHORT)
+        changed = schema.convert(Settings, given, "Settings", SHORT)
         return schema.build(Settings, {**schema.flat(self), **changed})
 
 
@@ -565,7 +565,7 @@ _SHORTER = {
 }
 # Short name → full name; used in options, requests and `Settings.of`.
 SHORT: Mapping[str, str] = MappingProxyType(
-    {_SHORTER.get(name, name.rpartition(".")[2]): name for name in schema.declared(Settings)}
+    {_SHORTER.get(name, name.rpartition(".")[2]): name for name in schema.settings_of(Settings)}
 )
 
 
@@ -574,19 +574,18 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
 
     Raises ConfigError as `schema.load_values`.
     """
-    found = schema.load_values(Settings, options, config, short=SHORT)
-    return schema.build(Settings, {name: value for name, (value, _) in found.items()})
+    stated = schema.load_values(Settings, options, config, short=SHORT)
+    return schema.build(Settings, {name: value for name, (value, _) in stated.items()})
 
 
 def public_settings(settings: Settings) -> dict[str, Any]:
     """Return the non-private settings for a report: lists as text, local paths as file names."""
 
-    def shown(value: Any) -> Any:
+    def public_value(value: Any) -> Any:
         if isinstance(value, tuple):
             return ", ".join(value)
         is_path = isinstance(value, str) and Path(value).is_absolute()
         return Path(value).name if is_path else value
 
-    return {
-        name: shown(value) for name, value in schema.flat(settings).items() if name not in PRIVATE
-    }
+    values = schema.flat(settings)
+    return {name: public_value(value) for name, value in values.items() if name not in PRIVATE}

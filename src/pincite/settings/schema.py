@@ -110,15 +110,15 @@ class Setting:
             return "" if value in self.choices else " or ".join(map(repr, self.choices))
         return str(self.limits) if self.limits and value not in self.limits else ""
 
-    def located(self, value: Any, folder: Path) -> Any:
+    def resolve(self, value: Any, folder: Path) -> Any:
         """Return the value; a path, also as NAME=PATH in a list, with `folder` before it."""
         if self.is_list and self.is_path:
-            return tuple(name + _inside(folder, path) for name, path in map(_named, value))
+            return tuple(name + _inside(folder, path) for name, path in map(_split_name, value))
         return _inside(folder, value) if self.is_path else value
 
     def read(self, value: Any, place: str, table: str = "") -> Any:
         """Convert a value from a file, a variable or an option; raises ConfigError."""
-        converted = self._converted(value)
+        converted = self._convert(value)
         expected = _EXPECTED.get(self.kind, "a list of strings")
         wanted = expected if converted is None else self.refusal(converted)
         if wanted:
@@ -126,7 +126,7 @@ class Setting:
             raise ConfigError(f"{place}: {name} is {value!r}; expected {wanted}.")
         return converted
 
-    def _converted(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> Any:
         """Convert the value; None if that is impossible."""
         kind = self.kind
         if self.choices or type(value) is kind:
@@ -148,20 +148,20 @@ def _inside(folder: Path, path: str) -> str:
     return path if not path or path.startswith("~") or "://" in path else str(folder / path)
 
 
-def _named(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     name = re.match(r"[^=/\\]+=", text)
     return (name[0], text[name.end() :]) if name else ("", text)
 
 
 @cache
-def declared(schema: Hashable) -> Mapping[str, Setting]:
+def settings_of(schema: Hashable) -> Mapping[str, Setting]:
     """Return every setting of a record and its nested records, by full name, in order."""
     settings: dict[str, Setting] = {}
     hints = hints_of(schema, include_extras=True)
     for field in dataclasses.fields(schema):  # type: ignore[arg-type]  # mypy: not Hashable
         annotated = hints[field.name]
         if hasattr(annotated, "__dataclass_fields__"):
-            for leaf in declared(annotated).values():
+            for leaf in settings_of(annotated).values():
                 name = f"{field.name}.{leaf.name}"
                 settings[name] = dataclasses.replace(leaf, name=name)
             continue
@@ -175,7 +175,7 @@ def declared(schema: Hashable) -> Mapping[str, Setting]:
 
 
 def flat(record: Any) -> dict[str, Any]:
-    return {name: attrgetter(name)(record) for name in declared(record.__class__)}
+    return {name: attrgetter(name)(record) for name in settings_of(record.__class__)}
 
 
 def build(schema: type[T], values: Mapping[str, Any]) -> T:
@@ -189,7 +189,7 @@ def build(schema: type[T], values: Mapping[str, Any]) -> T:
 
 def check(record: Any, table: str = "") -> None:
     """Check every range and choice; the ConfigError names the value and what was expected."""
-    settings = declared(record.__class__)
+    settings = settings_of(record.__class__)
     for name, value in flat(record).items():
         if wanted := settings[name].refusal(value):
             name = f"{table}.{name}" if table else name
@@ -253,16 +253,16 @@ def load_values(
     stated: dict[str, Value] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            values = checked(schema, _part(read_toml(path), table, path), str(path), table=table)
+            values = convert(schema, _part(read_toml(path), table, path), str(path), table=table)
             for name, value in values.items():
-                value = declared(schema)[name].located(value, path.absolute().parent)
+                value = settings_of(schema)[name].resolve(value, path.absolute().parent)
                 stated[name] = Value(value, str(path))
     for variable, name in _variables(schema, table):
         origin = f"variable {variable}"
-        values = checked(schema, {name: os.environ[variable]}, origin, table=table)
+        values = convert(schema, {name: os.environ[variable]}, origin, table=table)
         stated |= {name: Value(value, origin) for name, value in values.items()}
     given = {key: value for key, value in options.items() if value is not None}
-    values = checked(schema, given, "command line", short, table)
+    values = convert(schema, given, "command line", short, table)
     return stated | {name: Value(value, OPTION) for name, value in values.items()}
 
 
@@ -271,7 +271,7 @@ def usual_files() -> list[Path]:
     return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
 
 
-def checked(
+def convert(
     schema: type,
     values: Mapping[str, Any],
     place: str,
@@ -283,7 +283,7 @@ def checked(
     A full name overrides a short one. `place` and `table` are for messages: the ConfigErrors of an
     unknown name, a wrong type and a value out of range name them.
     """
-    known = declared(schema)
+    known = settings_of(schema)
     full: dict[str, Any] = {}
     tables = {name.partition(".")[0] for name in known if "." in name}
     for key, value in sorted(values.items(), key=lambda item: item[0] not in short):
@@ -321,7 +321,7 @@ def put(path: Path, name: str, value: str | None) -> None:
 def _variables(schema: type, table: str) -> list[tuple[str, str]]:
     prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
     others = tuple(f"{PREFIX}{name.upper()}_" for name in SEPARATE if name != table)
-    names = {prefix + name.upper().replace(".", "_"): name for name in declared(schema)}
+    names = {prefix + name.upper().replace(".", "_"): name for name in settings_of(schema)}
     return [
         (variable, names.get(variable) or variable.removeprefix(prefix).lower())
         for variable in sorted(os.environ)

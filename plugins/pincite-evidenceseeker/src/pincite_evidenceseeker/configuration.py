@@ -85,7 +85,7 @@ def imported(files: Sequence[Path]) -> Imported:
         importer.read(path)
     found = importer.found
     _choose_server(found, {**importer.unnamed, **importer.models})
-    schema.build(Settings, schema.checked(Settings, found.values, "what was imported"))
+    schema.build(Settings, schema.convert(Settings, found.values, "what was imported"))
     return found
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from pincite.settings import SHORT, Settings
-from pincite.settings.schema import declared, flat
+from pincite.settings.schema import flat, settings_of
 from pincite.text import pasted
 from pincite_server.languages import language_of, translations
 from pincite_server.problems import Problem, invalid_request
@@ -158,7 +158,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "check": ("top_k", "confirmation_threshold", "dense_share", *OF_A_MODEL),
     "ask": ("documents", "dense_share", *OF_A_MODEL),
 }
-LABELS = {name: declared(Settings)[SHORT[name]].help for each in FIELDS.values() for name in each}
+LABELS = {key: settings_of(Settings)[SHORT[key]].help for keys in FIELDS.values() for key in keys}
 SLIDERS = {"dense_share": 1, "temperature": 2}  # from 0 to this, as on Verif.ai's page
 
 

@@ -58,7 +58,7 @@ def read_texts(path: str) -> dict[str, str]:
     for language, table in schema.read_toml(Path(path).expanduser()).items() if path else ():
         if language not in LANGUAGES or not isinstance(table, dict):
             raise ConfigError(f"{path}: {language} is no table of {' or '.join(LANGUAGES)}.")
-        for name, text in schema.checked(_Texts, table, f"{path}: {language}").items():
+        for name, text in schema.convert(_Texts, table, f"{path}: {language}").items():
             texts[f"{language}.{name}"] = text if name.endswith("title") else markdown(text)
     return texts
 

@@ -228,7 +228,7 @@ def _provider(name: str, values: object, path: Path) -> Provider:
         raise ConfigError(f"{path}: {name} is {values!r}; expected a table, [{name}].")
     if not (name.isascii() and name.replace("-", "").isalnum() and len(name) <= 30):
         raise ConfigError(f"{place}: expected a name of letters, digits and -.")
-    provider = Provider(**schema.checked(Provider, values, place))
+    provider = Provider(**schema.convert(Provider, values, place))
     if not provider.client_id:
         raise ConfigError(f"{place}: client_id is missing.")
     for url in [provider.issuer] if provider.issuer else provider.endpoints[:3]:

@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 
 import pincite
 from pincite.settings import SHORT, Settings
-from pincite.settings.schema import declared, request_model
+from pincite.settings.schema import request_model, settings_of
 from pincite.wiki.article import title_of
 from pincite_server.problems import Problem, unknown_field
 from pincite_server.tables import Kind, iso
@@ -132,7 +132,7 @@ _TYPES = {
     "published_to": IsoDate,
     "language": Annotated[str, Field(pattern=r"^[a-z]{2,3}$")],
 }
-_DECLARED = {name: declared(Settings)[SHORT[name]] for name in TUNABLE}
+_DECLARED = {name: settings_of(Settings)[SHORT[name]] for name in TUNABLE}
 _MODEL: Any = request_model(
     "Tuning", _DECLARED, Body, text=Line, most=_MOST | {"domains": 100}, instead=_TYPES
 )

@@ -40,10 +40,10 @@ def home(settings: Settings) -> Site:
     return site_at(settings.verify.wiki) if settings.verify.wiki else wikipedia(settings.language)
 
 
-def require_online(settings: Settings, what: str, site: Site, before: str = "") -> None:
+def require_online(settings: Settings, target: str, site: Site, before: str = "") -> None:
     """Raise FetchingIsOff unless fetching is enabled; `before`: what the message says first."""
     if not settings.web.online:
-        raise FetchingIsOff(f"{before}To fetch {what}, add --online.", site.api)
+        raise FetchingIsOff(f"{before}To fetch {target}, add --online.", site.api)
 
 
 def api_of(

@@ -157,7 +157,7 @@ class Run:
             for n, finding in enumerate(looked_up if not stopped else ()):
                 findings[n] = finding
             if not stopped:
-                uncited = self._uncited(article, partial(on_progress, "uncited sentences"))
+                uncited = self._find_uncited(article, partial(on_progress, "uncited sentences"))
         except KeyboardInterrupt:
             stopped = True
         return Report(
@@ -206,7 +206,7 @@ class Run:
         same = decisive(report.settings) == decisive(report_settings(self.settings))
         return same and report.versions == self.versions
 
-    def _uncited(
+    def _find_uncited(
         self, article: Article, progress: Callable[[int, int], None]
     ) -> tuple[Uncited, ...] | None:
         """Find the sentences that need a citation; None if not requested or not in English."""
@@ -345,7 +345,7 @@ def verifying(
         )
         supplied = files or pages
         unused = supplied.warnings if supplied is not None else ()
-        warnings = [*(stored.notes if stored else ()), *map(_unused, unused)]
+        warnings = [*(stored.notes if stored else ()), *map(_unused_note, unused)]
         if pipeline.better and settings.filters.chosen.leaves_out_undated:
             warnings.append(Note("undated_not_suggested"))
         yield Run(
@@ -398,7 +398,7 @@ def verifying_one(
         yield run
 
 
-def _unused(problem: Problem) -> Note:
+def _unused_note(problem: Problem) -> Note:
     file, line, why = problem
     if line:
         return Note("unused_line", {"file": file, "line": line, "problem": why})

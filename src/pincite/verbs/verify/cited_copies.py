@@ -126,7 +126,7 @@ class CitedCopies:
         document = self.in_corpus(citation)
         return _read_from(CopyKind.CORPUS, document) if document else None
 
-    def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
+    def archived_copy(self, citation: Citation, written: str | None = None) -> CitedSource | None:
         """Return an archived copy to compare with the live page; None if there is none."""
         url = citation.archive_url
         cited = self._read_address(url, citation) if url else None

@@ -267,8 +267,8 @@ class VerifyPipeline:
         return parts
 
     def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
-        def check(some: Sequence[ReadSource]) -> list[_Checked]:
-            read = self._judge_sources(claim, some)
+        def check(batch: Sequence[ReadSource]) -> list[_Checked]:
+            read = self._judge_sources(claim, batch)
             parts = self._judge_clauses(claim, read)
             return [self._check(claim, *pair) for pair in zip(read, parts, strict=True)]
 
@@ -379,7 +379,7 @@ class VerifyPipeline:
         """
         own = [one.read.evidence for one in checked if one.read.evidence]
         judged = errors.apply(
-            lambda some: self._judge_sources(claim, some),
+            lambda batch: self._judge_sources(claim, batch),
             [self._obtain(citation, written) for citation in claim.earlier],
             lambda source, why: source.as_failed(why),
         )
@@ -411,17 +411,18 @@ class VerifyPipeline:
         from today's page; otherwise the same page would be judged twice.
         """
         failing = [n for n, today in enumerate(checked) if _is_live(today)]
-        read = {n: self._archived(checked[n].result.citation, written) for n in failing}
+        read = {n: self._read_archived(checked[n].result.citation, written) for n in failing}
         archived = {n: copy for n, copy in read.items() if copy}
         as_cited = list(checked)
         for n, then in zip(archived, self._check_all(claim, [*archived.values()]), strict=True):
-            if changed := _changed(checked[n], then):
+            if changed := _changed_page(checked[n], then):
                 as_cited[n] = replace(then, result=replace(then.result, changed=changed))
         return as_cited
 
-    def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
+    def _read_archived(self, citation: Citation, written: str | None) -> ReadSource | None:
         """Read the archived copy of a live page; None if it cannot be judged."""
-        cited = errors.attempt(lambda: self.copies.archived(citation, written), lambda why: None)
+        read_copy = partial(self.copies.archived_copy, citation, written)
+        cited = errors.attempt(read_copy, lambda why: None)
         read = self._cut(citation, cited) if cited else None
         return read if read and isinstance(read.source, Document) else None
 
@@ -481,7 +482,7 @@ def _is_live(checked: _Checked) -> bool:
     return is_page and result.label is not Label.SUPPORTED
 
 
-def _changed(today: _Checked, archived: _Checked) -> Changed | None:
+def _changed_page(today: _Checked, archived: _Checked) -> Changed | None:
     """Return today's page if the archived copy supports more by words that are now gone."""
     now, then, page = today.result, archived.result, today.read.source
     if _SUPPORT.get(then.label, 0) <= _SUPPORT.get(now.label, 0):

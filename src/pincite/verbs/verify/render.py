@@ -36,7 +36,6 @@ TRANSLATED: tuple[Callable[..., Any], ...] = (
     wording.copy_read,
     wording.second_opinion,
     wording.what_changed,
-    wording.joined,
     wording.what_is_missing,
     wording.missing_of,
     wording.where,
@@ -97,6 +96,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
     """Return the names that the templates use."""
     return {
         **{function.__name__: partial(function, say=language.say) for function in TRANSLATED},
+        "joined": partial(wording.joint_verdict, say=language.say),
         "words": wording,
         "wrong": (),
         "short_name_of": wording.short_name_of,
@@ -150,7 +150,7 @@ def _shared_reasons(finding: Finding) -> tuple[Note, ...]:
         return ()
     first, *others = reasons
     shared = [note for note in first if all(note in of_source for of_source in others)]
-    return wording.unsaid(shared, finding.missing)
+    return wording.unsaid_reasons(shared, finding.missing)
 
 
 def _unchecked_by_reason(finding: Finding) -> Mapping[str, Sequence[CitationResult]]:

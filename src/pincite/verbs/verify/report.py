@@ -336,12 +336,12 @@ class Report(codec.JsonReport):
         """Restore each claim's citations and language, which the JSON has elsewhere."""
         language = "" if is_read(self.language) else self.language
 
-        def restored(finding: Finding) -> Finding:
+        def restore(finding: Finding) -> Finding:
             citations = tuple(result.citation for result in finding.citations)
             claim = replace(finding.claim, citations=citations, language=language)
             return replace(finding, claim=claim)
 
-        return replace(self, findings=tuple(map(restored, self.findings)))
+        return replace(self, findings=tuple(map(restore, self.findings)))
 
 
 def could_not_be_checked(why: Failed) -> str:

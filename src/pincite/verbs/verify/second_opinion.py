@@ -78,7 +78,7 @@ class SecondOpinion:
         for result in finding.citations:
             if isinstance(result.outcome, Unchecked) and not decide.is_foreign(result.outcome):
                 continue
-            read = self.copies.archived if result.changed else self.copies.read
+            read = self.copies.archived_copy if result.changed else self.copies.read
             cited = read(result.citation, written)
             document = cited.source if cited else None
             if isinstance(document, Document) and own_digest(document.url) is None:

@@ -184,14 +184,14 @@ def _details(finding: Finding) -> Text:
         look = wording.LOOKS[result.label]
         name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {look.sign} {name}", style=look.style)
-        _indented(text, _about_source(result, finding))
+        _add_lines(text, _about_source(result, finding))
     text.append(f"\n  ⇒ {wording.verdict_by(finding)}", wording.LOOKS[finding.label].style)
     if strength := wording.strength(finding):
         text.append(f" · {strength}", style="not bold dim")
     if lacks := wording.missing_of(finding):
         text.append(f"\n  ◐ {lacks}", style=wording.LOOKS[Label.PARTLY_SUPPORTED].style)
-    if joined := wording.joined(finding):
-        text.append(f"\n  {joined}", style="dim")
+    if joint := wording.joint_verdict(finding):
+        text.append(f"\n  {joint}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         sign = "      " if n else "⚖ "
         text.append(f"\n  {sign}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
@@ -207,11 +207,11 @@ def _add_suggestion(text: Text, suggestion: Suggestion, language: str) -> None:
     title = cells.shortened(evidence.passage.title or evidence.passage.url, SOURCE_WIDTH)
     text.append(f"\n  ⇄ better: {title}", style="cyan")
     text.append(_corpus_of(suggestion), style="dim")
-    _indented(text, _reliability(suggestion.listing))
-    _indented(text, [cells.one_line(evidence.passage.url)], "dim cyan")
-    _indented(text, _quote(evidence))
-    _indented(text, [judged_in(evidence, language)])
-    _indented(text, [wording.where(suggestion.place, Label.SUPPORTED)])
+    _add_lines(text, _reliability(suggestion.listing))
+    _add_lines(text, [cells.one_line(evidence.passage.url)], "dim cyan")
+    _add_lines(text, _quote(evidence))
+    _add_lines(text, [judged_in(evidence, language)])
+    _add_lines(text, [wording.where(suggestion.place, Label.SUPPORTED)])
 
 
 def _hanging(text: Text) -> Group:
@@ -225,7 +225,7 @@ def _hanging(text: Text) -> Group:
     return Group(*lines)
 
 
-def _indented(text: Text, lines: Sequence[str], style: str = "dim") -> None:
+def _add_lines(text: Text, lines: Sequence[str], style: str = "dim") -> None:
     text.append("".join(f"\n      {line}" for line in lines if line), style=style)
 
 
@@ -275,7 +275,7 @@ def _excluded_pages(report: Report) -> Text:
     for rank, finding in enumerate(report.findings, 1):
         for exclusion in finding.excluded:
             text.append(f"\n{rank:3} {cells.one_line(exclusion.url)}", style="")
-            _indented(text, [why_excluded(exclusion)])
+            _add_lines(text, [why_excluded(exclusion)])
     return text
 
 
@@ -304,14 +304,14 @@ def _unchecked_tables(findings: Ranked) -> Iterator[RenderableType]:
         title = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
         if group.steps:
             title.append(f"\n{group.steps}", style="dim")
-        rows = [(str(rank), rendered(_unchecked, finding)) for rank, finding in group.findings]
+        rows = [(str(rank), rendered(_open_claim, finding)) for rank, finding in group.findings]
         yield _list(title, 4, rows)
 
 
-def _unchecked(finding: Finding) -> Text:
+def _open_claim(finding: Finding) -> Text:
     text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
-    if joined := wording.joined(finding):
-        text.append(f"\n{joined}", style="dim")
+    if joint := wording.joint_verdict(finding):
+        text.append(f"\n{joint}", style="dim")
     if doubt := wording.unverifiable(finding):
         text.append(f"\n? {doubt}", style="yellow")
     for suggestion in finding.suggestions[:1]:
@@ -339,21 +339,21 @@ def _reference(result: CitationResult) -> Text:
         look = WORKS[result.work.status]
         text.append(f"{look.sign} {look.label}  ", look.style)
     text.append(cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH))
-    _indented(text, [cells.one_line(str(note)) for note in result.reference_notes])
+    _add_lines(text, [cells.one_line(str(note)) for note in result.reference_notes])
     return text
 
 
 def _uncited_table(uncited: Sequence[Uncited]) -> Table:
     title = Text(f"{wording.UNCITED['title']}: {len(uncited)}", style="yellow")
     about = wording.UNCITED["advice" if uncited else "none"]
-    rows = [(f"{cells.percent(item.probability)} %", _uncited(item)) for item in uncited]
+    rows = [(f"{cells.percent(item.probability)} %", _uncited_text(item)) for item in uncited]
     return _list(title.append(f"\n{about}", style="not bold dim"), 5, rows)
 
 
-def _uncited(uncited: Uncited) -> Text:
+def _uncited_text(uncited: Uncited) -> Text:
     text = Text(cells.shortened(uncited.claim.text, CLAIM_WIDTH))
     text.append(f"\n  {cells.one_line('; '.join(uncited.reasons))}", style="dim")
     for suggestion in uncited.suggestions[:1]:
         text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
-        _indented(text, _quote(suggestion.evidence))
+        _add_lines(text, _quote(suggestion.evidence))
     return text

@@ -101,9 +101,9 @@ def tag(finding: Finding, today: date) -> str | None:
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None
     closest = max(checked, key=lambda evidence: evidence.score)
-    lacks = wording.quoted(finding.missing, finding.claim.text) or "this"
+    lacks = wording.quote_parts(finding.missing, finding.claim.text) or "this"
     if finding.label is Label.REFUTED:
-        denied = wording.quoted(contradicted_words(finding.claim.text, closest)) or lacks
+        denied = wording.quote_parts(contradicted_words(finding.claim.text, closest)) or lacks
         reason, before_quote = f"The cited source seems to contradict {denied}", ": "
     else:
         reason = f"The cited source does not seem to state {lacks}"

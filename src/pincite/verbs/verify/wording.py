@@ -178,25 +178,25 @@ def second_opinion(finding: Finding, say: Say = str) -> list[str]:
     if opinion is None or (isinstance(opinion, Failed) and opinion.is_of_run):
         return []
 
-    def worded(key: str, **values: str | int) -> str:
+    def phrase(key: str, **values: str | int) -> str:
         shown = {k: cells.one_line(v) if isinstance(v, str) else v for k, v in values.items()}
         return say(OPINIONS[key]) % shown
 
     if isinstance(opinion, Failed):
-        return [worded("failed", why=opinion.detail)]
-    lines = [worded("verdict", model=opinion.model, verdict=say(VERDICTS[opinion.verdict]))]
+        return [phrase("failed", why=opinion.detail)]
+    lines = [phrase("verdict", model=opinion.model, verdict=say(VERDICTS[opinion.verdict]))]
     if finding.decided_by is DecidedBy.MODEL and own is not None:
         key = "disputes" if finding.label is Label.DISPUTED else "disagrees"
-        lines.append(worded(key, support=cells.percent(own)))
+        lines.append(phrase(key, support=cells.percent(own)))
     if opinion.why:
         lines.append(f"“{cells.one_line(opinion.why)}”")
-    lines += [worded("quoted", quote=quote) for quote in opinion.quotes]
+    lines += [phrase("quoted", quote=quote) for quote in opinion.quotes]
     if opinion.missing:
-        lines.append(worded("lacks", words=", ".join(f"“{words}”" for words in opinion.missing)))
+        lines.append(phrase("lacks", words=", ".join(f"“{words}”" for words in opinion.missing)))
     if opinion.n_invented:
-        lines.append(worded("invented", n=opinion.n_invented))
+        lines.append(phrase("invented", n=opinion.n_invented))
     if not opinion.whole:
-        lines.append(worded("in_part"))
+        lines.append(phrase("in_part"))
     return lines
 
 
@@ -250,7 +250,7 @@ def what_is_missing(
         "read_nowhere" if has_several else "unread": [p for p in absent if p.kind == "clause"],
         "denied": denied,
     }
-    quotes = {key: quoted(parts, claim, say) for key, parts in parts_by_key.items()}
+    quotes = {key: quote_parts(parts, claim, say) for key, parts in parts_by_key.items()}
     return "; ".join(say(MISSING[key]) % {"words": words} for key, words in quotes.items() if words)
 
 
@@ -259,7 +259,7 @@ def missing_of(finding: Finding, say: Say = str) -> str:
     return what_is_missing(finding.label, finding.missing, n_sources, claim, say)
 
 
-def joined(finding: Finding, say: Say = str) -> str:
+def joint_verdict(finding: Finding, say: Say = str) -> str:
     """Say how the sources' verdicts make the claim's, where that is not plain; else empty."""
     labels = {result.label for result in finding.citations}
     if finding.together is None:
@@ -296,7 +296,7 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
     }
     of_witnesses = [witness.note for witness in result.outcome.witnesses]
     shown = []
-    for reason in unsaid(result.outcome.reasons_coded, result.missing or finding.missing):
+    for reason in unsaid_reasons(result.outcome.reasons_coded, result.missing or finding.missing):
         words = _words_of(reason)
         left = tuple(word for word in words if word not in beside)
         if reason in of_witnesses or left == words:
@@ -306,7 +306,7 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
     return tuple(shown)
 
 
-def unsaid(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
+def unsaid_reasons(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
     """Drop the reasons that name only words already listed as missing."""
 
     def is_listed(word: str) -> bool:
@@ -357,7 +357,7 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
     return [part for part in missing if not is_denied(part)], list(filter(is_denied, missing))
 
 
-def quoted(parts: Sequence[Part], claim: str = "", say: Say = str) -> str:
+def quote_parts(parts: Sequence[Part], claim: str = "", say: Say = str) -> str:
     """Quote the parts of a claim; of names only whole ones: not "World" of "World Bank"."""
     texts = dict.fromkeys(text for part in parts for text in _whole_names(part, claim))
     return ", ".join(say(QUOTED) % {"words": cells.shortened(text, MAX_PART)} for text in texts)
