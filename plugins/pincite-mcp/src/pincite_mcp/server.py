@@ -99,14 +99,14 @@ class Workers:
         async with self._turns:
             worker = self._living() or await Worker.started(self._served)
             try:
-                found = await worker.answer({"tool": tool, "arguments": arguments}, report)
+                reply = await worker.answer({"tool": tool, "arguments": arguments}, report)
             except BaseException:
                 worker.end()
                 raise
             self._idle.append(worker)
-        if "error" in found:
-            raise PinciteError(found["error"])
-        return found["result"]
+        if "error" in reply:
+            raise PinciteError(reply["error"])
+        return reply["result"]
 
     def _living(self) -> Worker | None:
         """An idle worker that runs; removes those that were killed."""
@@ -145,7 +145,7 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     call.__name__, call.__doc__ = run.__name__, run.__doc__
     call.__signature__ = Signature([first, *arguments], return_annotation=kind)  # type: ignore[attr-defined]
     call.__annotations__ = {"context": Context, "return": kind}
-    call.__annotations__ |= {each.name: each.annotation for each in arguments}
+    call.__annotations__ |= {parameter.name: parameter.annotation for parameter in arguments}
     return call
 
 
@@ -163,7 +163,7 @@ def serve(served: work.Served, at_once: int) -> None:
     online = served.settings.web.online
     folders = ", ".join(str(path.resolve()) for path in served.allowed) or "none"
     about = f"{ABOUT} The web may be asked: {'yes' if online else 'no'}. Files below: {folders}."
-    found = MCPServer(
+    server = MCPServer(
         "pincite",
         title="Pincite",
         instructions=about,
@@ -173,5 +173,5 @@ def serve(served: work.Served, at_once: int) -> None:
     )
     hints = ToolAnnotations(read_only_hint=True, open_world_hint=online)
     for run in work.TOOLS.values():
-        found.add_tool(_tool(run, workers), annotations=hints, structured_output=True)
-    found.run("stdio")
+        server.add_tool(_tool(run, workers), annotations=hints, structured_output=True)
+    server.run("stdio")

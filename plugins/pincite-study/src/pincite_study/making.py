@@ -122,7 +122,7 @@ def _read(stores: Stores, result: str, kind: type[_Report]) -> tuple[_Report, bo
 def _at_hand(report: Report, sources: Sources | None, corpus: EmbeddedCorpus | None) -> DocumentOf:
     """Find a report's documents by id where they lie; one whose text has changed has another id."""
     outcomes = [(r.citation.url, r.outcome) for f in report.findings for r in f.citations]
-    read = [url or each.passage.url for url, each in outcomes if isinstance(each, Evidence)]
+    read = [url or seen.passage.url for url, seen in outcomes if isinstance(seen, Evidence)]
     cited = [sources.get(url) for url in read] if sources else []
     urls = [s.evidence.passage.url for f in report.findings for s in f.suggestions]
     suggested = corpus.get(urls) if corpus else []

@@ -70,7 +70,7 @@ def source_hash(sources: Sequence[Document | Unchecked]) -> str:
 
 def context_hash(claim: Claim, versions: Sequence[str]) -> str:
     """Hash all that a verdict depends on except the sources."""
-    cited = [[_as_cited(each) for each in some] for some in (claim.citations, claim.earlier)]
+    cited = [[_as_cited(c) for c in citations] for citations in (claim.citations, claim.earlier)]
     read = {name: value for name, value in asdict(claim).items() if name not in _UNREAD}
     return _digest([read, cited, versions])
 

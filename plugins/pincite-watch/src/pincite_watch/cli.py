@@ -114,11 +114,11 @@ def command(
                 _add(watcher, titles, named)
                 problem = _watch(watcher, once=once)
         if status or as_json or once:
-            found = store.status()
+            figures = store.status()
             if as_json:
-                options.print_json(found)
+                options.print_json(figures)
             else:
-                click.echo(routes.metrics_text(found), nl=False)
+                click.echo(routes.metrics_text(figures), nl=False)
     if problem:
         raise problem
 
@@ -191,7 +191,7 @@ def _named(given: dict[str, Any], new_pages: bool | None) -> "Watched":
     space, drafts = given.pop("namespace"), given.pop("drafts")
     of_drafts = () if drafts is None else (drafts,)
     return Watched(
-        categories=tuple((each, space) for each in given.pop("category")),
+        categories=tuple((name, space) for name in given.pop("category")),
         piles=given.pop("pagepile"),
         queries=given.pop("petscan"),
         drafts=of_drafts,
@@ -212,14 +212,14 @@ def _add(watcher: "Watcher", titles: Path | None, named: "Watched") -> None:
 def _titles(path: Path | None, site: "Site") -> list[str]:
     from pincite.wiki.addresses import addresses_in
 
-    found = addresses_in(options.read_lines(path), site) if path else []
-    if others := [str(each) for each in found if each.site != site or not each.title]:
+    pages = addresses_in(options.read_lines(path), site) if path else []
+    if others := [str(page) for page in pages if page.site != site or not page.title]:
         more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         raise InputError(
             f"{path}: no titles of {site.host}: {'; '.join(others[:MOST_NAMED])}{more}. "
             "Watch each wiki by a watcher of its own."
         )
-    return [each.title for each in found if each.title]
+    return [page.title for page in pages if page.title]
 
 
 def _watch(watcher: "Watcher", *, once: bool) -> PinciteError | None:

@@ -31,11 +31,11 @@ KINDS = {
 
 
 def reasons(record: dict[str, Any], say: Callable[[str], str] = str) -> list[str]:
-    found = [said(Note(code, _values(values)), say) for code, values in record["notes"]]
+    texts = [said(Note(code, _values(values)), say) for code, values in record["notes"]]
     if record["unread"]:
         reason, detail = record["unread"]
-        found.append(why_unchecked(Unchecked(record["source_url"], Reason(reason), detail), say))
-    return found
+        texts.append(why_unchecked(Unchecked(record["source_url"], Reason(reason), detail), say))
+    return texts
 
 
 def public_record(row: Any) -> dict[str, Any]:

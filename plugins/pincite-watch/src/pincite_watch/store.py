@@ -168,8 +168,8 @@ class Watch:
         )  # fmt: skip
         with self._db.writing() as db:
             if kept:
-                found = ({"which": which, "until": t, **asdict(place)} for which, place, t in kept)
-                db.execute(move, list(found))
+                moves = ({"which": which, "until": t, **asdict(place)} for which, place, t in kept)
+                db.execute(move, list(moves))
             for some in _portions(withdrawn):
                 gone = findings.update().where(row.in_(some))
                 db.execute(gone.values(state=State.WITHDRAWN))
@@ -249,8 +249,8 @@ class Watch:
     def revision(self, wiki: str, title: str) -> int | None:
         """The last revision of a page that was checked."""
         wanted = sa.select(pages.c.revision).where(_titled(wiki, [title]))
-        found: int | None = self._db.scalar(wanted)
-        return found
+        last: int | None = self._db.scalar(wanted)
+        return last
 
     # ── Counts and notes ─────────────────────────────────────────────────────────────────────────
 
@@ -260,10 +260,10 @@ class Watch:
 
     def spent(self, *names: str) -> dict[str, float]:
         """What was used today, of what is named."""
-        this = (counts.c.day == day_of(now())) & counts.c.what.in_([_name(each) for each in names])
+        this = (counts.c.day == day_of(now())) & counts.c.what.in_([_name(name) for name in names])
         rows = self._db.rows(sa.select(counts.c.what, counts.c.n).where(this))
-        found = {row.what: row.n for row in rows}
-        return {name: found.get(_name(name), 0.0) for name in names}
+        amounts = {row.what: row.n for row in rows}
+        return {name: amounts.get(_name(name), 0.0) for name in names}
 
     def note(self, wiki: str, name: str) -> str | None:
         this = (notes.c.wiki == wiki) & (notes.c.name == name)

@@ -100,7 +100,7 @@ class _Statement(NamedTuple):
     @property
     def is_unread(self) -> bool:
         """Whether a source could not be read, and may be on another day."""
-        failures = [each.not_live or each.source for each in self.cited]
+        failures = [cited.not_live or cited.source for cited in self.cited]
         return any(isinstance(why, Unchecked) and why.reason in _PASSING for why in failures)
 
 
@@ -211,17 +211,17 @@ class Watcher:
         by_id = page.page_id and ArticleAddress(site, page_id=number)
         self.usage.requests[site.host] += 1
         try:
-            found = fetch_page(self.api, by_title)
+            fetched = fetch_page(self.api, by_title)
         except WikiError as error:
             if not by_id or error.code != "missing":
                 raise
             return fetch_page(self.api, by_id)
-        if not by_id or found.page_id == number:
-            return found
+        if not by_id or fetched.page_id == number:
+            return fetched
         try:
             return fetch_page(self.api, by_id)
         except WikiError:  # it was deleted, and another page has its title
-            return found
+            return fetched
 
     def _judge(self, article: Article, page_id: int, revision: int) -> float | None:
         """Carry the findings of the last revision, and judge what is left.
@@ -230,33 +230,33 @@ class Watcher:
         """
         statements = self._statements(article)
         held = self.store.held(self.wiki, page_id)
-        found = carried([each.inputs for each in held], [each.inputs for each in statements])
+        change = carried([f.inputs for f in held], [s.inputs for s in statements])
         at = now()
         expires = at + self.plan.expire_days * DAY
-        kept = [(held[f].finding_id, statements[c].place, expires) for f, c in found.kept]
+        kept = [(held[f].finding_id, statements[c].place, expires) for f, c in change.kept]
         # A source that cannot be read today withdraws nothing, until the finding expires.
-        new, gone = [statements[n] for n in found.new], [held[n] for n in found.withdrawn]
-        unread = [each for each in new if each.is_unread]
-        read = [each for each in gone if each.kind != Kind.UNCHECKED and each.expires > at]
-        for f, c in carried([each.context for each in read], [s.context for s in unread]).kept:
+        new, gone = [statements[n] for n in change.new], [held[n] for n in change.withdrawn]
+        unread = [s for s in new if s.is_unread]
+        read = [f for f in gone if f.kind != Kind.UNCHECKED and f.expires > at]
+        for f, c in carried([f.context for f in read], [s.context for s in unread]).kept:
             kept.append((read[f].finding_id, unread[c].place, read[f].expires))
             new.remove(unread[c])
             gone.remove(read[f])
-        self.store.carry(kept, [each.finding_id for each in gone], revision)
+        self.store.carry(kept, [f.finding_id for f in gone], revision)
         hidden = {(x.claim_sha256, x.source_hash): x.hidden for x in held if x.hidden}
-        for each in new:
+        for statement in new:
             if not self.limits.allow(self.store.spent(*_BUDGET)):
                 return None
-            values = self._values(each, article) | {
+            values = self._values(statement, article) | {
                 "wiki": self.wiki,
                 "page_id": page_id,
                 "revision": revision,
                 "expires": expires,
-                "hidden": hidden.get((text_hash(each.claim.text), each.source_hash)),
+                "hidden": hidden.get((text_hash(statement.claim.text), statement.source_hash)),
             }
-            used = {"citations": float(len(each.claim.citations)), **self.usage.taken()}
-            self.store.add_finding(each.place, values, used)
-        waits = len(kept) > len(found.kept)
+            used = {"citations": float(len(statement.claim.citations)), **self.usage.taken()}
+            self.store.add_finding(statement.place, values, used)
+        waits = len(kept) > len(change.kept)
         return at + (DAY if waits else DUE_AGAIN * self.plan.expire_days * DAY)
 
     def _statements(self, article: Article) -> list[_Statement]:
@@ -264,20 +264,20 @@ class Watcher:
         if copies.web:  # a source may have changed since an earlier check, and memory is finite
             copies.web.forget()
         copies.prepare(article)
-        found, versions = [], [*self._versions, self._settings]
+        statements, versions = [], [*self._versions, self._settings]
         for claim in article.claims:
             if claim.span is None:
                 continue
             cited, earlier = (
-                [self._source(each, article.timestamp) for each in some]
+                [self._source(citation, article.timestamp) for citation in some]
                 for some in (claim.citations, claim.earlier)
             )
             text = claim.span.of(article.source)
             place = Place(claim.span.start, claim.span.end, _sha256(text))
             context, hashed = context_hash(claim, versions), _hash_of(cited)
             inputs = inputs_hash(context, hashed, _hash_of(earlier))
-            found.append(_Statement(claim, cited, place, context, hashed, inputs))
-        return found
+            statements.append(_Statement(claim, cited, place, context, hashed, inputs))
+        return statements
 
     def _source(self, citation: Citation, written: str | None) -> CitedSource:
         return errors.attempted(
@@ -292,19 +292,19 @@ class Watcher:
         (finding,) = self.run.second.on(article, [finding], lambda done, total: None)
         return finding
 
-    def _values(self, each: _Statement, article: Article) -> dict[str, object]:
-        finding = self._finding(each.claim, article)
+    def _values(self, statement: _Statement, article: Article) -> dict[str, object]:
+        finding = self._finding(statement.claim, article)
         today = datetime.now(UTC).date()
-        sources = [cited.source for cited in each.cited]
+        sources = [cited.source for cited in statement.cited]
         record = record_of(finding, sources, today, date_format_of(article.source))
         verifier, judge = self._versions
         return {
-            "claim_hash": each.claim.claim_id,
-            "claim_sha256": text_hash(each.claim.text),
-            "claim": each.claim.text,
-            "source_hash": each.source_hash,
-            "context": each.context,
-            "inputs": each.inputs,
+            "claim_hash": statement.claim.claim_id,
+            "claim_sha256": text_hash(statement.claim.text),
+            "claim": statement.claim.text,
+            "source_hash": statement.source_hash,
+            "context": statement.context,
+            "inputs": statement.inputs,
             "private": self._is_private(finding),
             "verifier": verifier,
             "judge": judge,
@@ -338,7 +338,7 @@ class Watcher:
 
 
 def _hash_of(cited: Sequence[CitedSource]) -> str:
-    return source_hash([each.source for each in cited])
+    return source_hash([c.source for c in cited])
 
 
 def _sha256(text: str) -> str:

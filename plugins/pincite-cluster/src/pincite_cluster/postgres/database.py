@@ -143,12 +143,12 @@ class Database:
 
     def _follow(self) -> bool:
         """Use the build that is current now, unless it has other rules; whether there is one."""
-        found = self.rows("SELECT id, manifest FROM {generations} WHERE state = %s", CURRENT)
-        for build, text in found:
+        builds = self.rows("SELECT id, manifest FROM {generations} WHERE state = %s", CURRENT)
+        for build, text in builds:
             manifest = json.loads(text)
             if not self.manifest or _rules(manifest) == _rules(self.manifest):
                 self._use(build, manifest)
-        return bool(found)
+        return bool(builds)
 
     def create(self, manifest: Mapping[str, str]) -> None:
         """A new corpus with one empty build, all at once.

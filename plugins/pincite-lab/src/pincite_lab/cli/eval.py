@@ -248,8 +248,8 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         ours, rows = claims_.by_verifier(run.pipeline.verifier), list[Any]()
         for file in files:
-            found = claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n))
-            rows += judges.both(found, verdicts)
+            scores = claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n))
+            rows += judges.both(scores, verdicts)
     if not rows:
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
     where = judges_file(settings.library.judges)

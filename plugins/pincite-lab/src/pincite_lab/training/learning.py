@@ -70,14 +70,14 @@ def shipped_passages() -> tuple[list[Passage], list[Passage]]:
     """
     collection = collected([DEMOS / name for name in _TEXTS])
     pages = [page for piece in collection.pieces for page in collection.read(piece)]
-    found = list(filter(None, (passages(page) for page in pages if isinstance(page, Document))))
-    return list(itertools.chain(*found[::2])), list(itertools.chain(*found[1::2]))
+    of_pages = list(filter(None, (passages(page) for page in pages if isinstance(page, Document))))
+    return list(itertools.chain(*of_pages[::2])), list(itertools.chain(*of_pages[1::2]))
 
 
-def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
+def generated_rows(pool: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
     """Return up to n claims with passages: by turns true, altered, or set against another page."""
     chance = random.Random(f"{seed} made rows")  # noqa: S311 - a sample, not a secret
-    claims = [(" ".join(s.of(p.text).split()), p) for p in found for s in whole_sentences(p.text)]
+    claims = [(" ".join(s.of(p.text).split()), p) for p in pool for s in whole_sentences(p.text)]
     claims = [(claim, p) for claim, p in claims if len(claim.split()) >= LEAST_WORDS]
     claims = chance.sample(claims, min(2 * n, len(claims)))  # not every sentence can be changed
     names = [name for claim, _ in claims for name in words.names(claim)]
@@ -91,7 +91,7 @@ def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[Labelled
             text = next((x.text for x in changed if x and x.text not in shown), "")
             label = "not_support"
         elif number % 3 == 2:
-            drawn = chance.sample(found, min(NEIGHBOURS, len(found)))
+            drawn = chance.sample(pool, min(NEIGHBOURS, len(pool)))
             others = [p.text for p in drawn if p.doc_id != passage.doc_id]
             shown = max(others, key=lambda other: words.shared(claim, other), default="")
             label = "nei"

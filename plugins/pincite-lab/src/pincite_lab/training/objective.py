@@ -76,13 +76,13 @@ class Objective:
             return [group.passages[0] for group in groups]
         pairs = [(group.claim, passage) for group in latent for passage in group.passages]
         of_group = iter(self._student.judged(pairs).split([len(g.passages) for g in latent]))
-        found = []
+        chosen = []
         for group in groups:
             which = REFUTED if group.label == "refute" else SUPPORTED
             is_latent = len(group.passages) > 1
             best = int(log_odds(next(of_group), which).argmax()) if is_latent else 0
-            found.append(group.passages[best])
-        return found
+            chosen.append(group.passages[best])
+        return chosen
 
     def _batch(self, groups: Sequence[Group]) -> _Batch:
         batch = _Batch()

@@ -190,8 +190,8 @@ def restore(path: Path, parameters: dict[str, Any], optimizer: Any) -> int:
             f"{path} cannot be read as the state of a run ({error}). Delete it to start over."
         ) from error
     expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
-    found = {name: tuple(weight.shape) for name, weight in weights.items()}
-    if differing := [key for key in {**found, **expected} if found.get(key) != expected.get(key)]:
+    saved = {name: tuple(weight.shape) for name, weight in weights.items()}
+    if differing := [key for key in {**saved, **expected} if saved.get(key) != expected.get(key)]:
         raise InputError(
             f"{path} does not fit this network, first at {differing[0]!r}: it has another base, "
             "or other layers were frozen. Train in another folder."
