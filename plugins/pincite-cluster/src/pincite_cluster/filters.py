@@ -46,8 +46,8 @@ def days_of(published: str | None) -> tuple[int, int]:
 def expression(filters: Filters) -> str:
     """What the database is to leave out before it ranks; empty where nothing is asked."""
 
-    def one_of(what: str, values: Sequence[str]) -> str:
-        return _any_of({_facet(what, value) for value in values}) if values else ""
+    def one_of(facet: str, values: Sequence[str]) -> str:
+        return _any_of({_facet(facet, value) for value in values}) if values else ""
 
     asked = [
         one_of("kind", filters.kinds),

@@ -74,7 +74,7 @@ class Imported:
     page_texts: dict[str, str] = field(default_factory=dict)
 
 
-def imported(files: Sequence[Path]) -> Imported:
+def import_files(files: Sequence[Path]) -> Imported:
     """Convert the configuration files of one EvidenceSeeker project.
 
     Raises:
@@ -146,7 +146,7 @@ class _Importer:
         used = {self.step(step, _table(values.pop(step)), models, values, main) for step in steps}
         components = self.components(steps, values) if models else []
         left = [step for of_one in components for step in of_one if step not in steps]
-        if left and (model := self.used(main, models)):
+        if left and (model := self.model_of(main, models)):
             self.unnamed |= {step: model for step in left if step not in self.unnamed}
             self.note("prompt_template", "of steps that the file leaves out is Pincite's own")
             used.add(main)
@@ -169,7 +169,7 @@ class _Importer:
             if set(component) & set(named) or (not named and word in about)
         ] or [PREPROCESSING, CONFIRMATION]
 
-    def used(self, key: str, models: Mapping[str, Any]) -> Mapping[str, Any]:
+    def model_of(self, key: str, models: Mapping[str, Any]) -> Mapping[str, Any]:
         """The model that a step uses; raises ConfigError if its address is invalid."""
         model = _table(models.get(key))
         if url := model.get("base_url"):
@@ -261,7 +261,7 @@ class _Importer:
     ) -> str:
         """Convert the options of a step; returns the key of its model."""
         used = str(given.get("used_model_key") or main)
-        if model := self.used(used, models):
+        if model := self.model_of(used, models):
             if self.models.setdefault(step, model) != model:
                 self.note(step, "has a different model in another file, which is kept")
         elif used:

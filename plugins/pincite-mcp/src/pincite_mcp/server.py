@@ -40,7 +40,7 @@ class Worker:
     scratch: TemporaryDirectory[str]  # a killed process leaves temporary files behind
 
     @classmethod
-    async def started(cls, served: work.Served) -> "Worker":
+    async def start(cls, served: work.Served) -> "Worker":
         scratch = TemporaryDirectory(prefix="pincite-mcp-", ignore_cleanup_errors=True)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pincite_mcp.work"),
@@ -97,7 +97,7 @@ class Workers:
     async def call(self, tool: str, arguments: dict[str, Any], report: Any) -> Any:
         """Run a tool in a worker and return its result as plain values; raises PinciteError."""
         async with self._turns:
-            worker = self._living() or await Worker.started(self._served)
+            worker = self._living() or await Worker.start(self._served)
             try:
                 reply = await worker.answer({"tool": tool, "arguments": arguments}, report)
             except BaseException:
@@ -133,8 +133,8 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     async def call(context: Context, **given: Any) -> Any:
         steps = count(1)  # MCP wants one increasing number; a call has several tasks
 
-        async def report(what: str, done: int, total: int | None) -> None:
-            await context.report_progress(next(steps), None, f"{what} {done}/{total or '?'}")
+        async def report(task: str, done: int, total: int | None) -> None:
+            await context.report_progress(next(steps), None, f"{task} {done}/{total or '?'}")
 
         try:
             return await workers.call(run.__name__, given, report)

@@ -320,22 +320,22 @@ _ANSWER = _names(
 _PASSAGE = _names("title url passage span")
 
 
-def picked(values: Any, wanted: Wanted | None) -> Any:
+def pick(values: Any, wanted: Wanted | None) -> Any:
     """Return the wanted parts of JSON values: of evidence the quote, else the whole passage."""
     if isinstance(values, list):
-        return [picked(value, wanted) for value in values]
+        return [pick(value, wanted) for value in values]
     if wanted is None or not isinstance(values, dict):
         return values
     left_out = {"passage", "span"} if values.get("quote") else set()
     return {
-        name: picked(values[name], part)
+        name: pick(values[name], part)
         for name, part in wanted.items()
         if name not in left_out and values.get(name) not in (None, "", [], {}, GIVEN)
     }
 
 
 def of_article(report: Report, limit: int) -> Values:
-    values: Values = picked(report.to_values(), _ARTICLE)
+    values: Values = pick(report.to_values(), _ARTICLE)
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
     return values | {"findings": values.get("findings", [])[:limit], "advice": advice}
 
@@ -347,7 +347,7 @@ def of_claim(report: Report) -> Values:
 
 
 def of_statement(report: CheckReport) -> Values:
-    values: Values = picked(report.to_values(), _names("warnings", checks=_CHECK))
+    values: Values = pick(report.to_values(), _names("warnings", checks=_CHECK))
     (check,) = values.pop("checks")
     for reading in check.get("readings", ()):
         reading["evidence"] = [e for e in reading.get("evidence", ()) if e["side"] in SIDES]
@@ -355,7 +355,7 @@ def of_statement(report: CheckReport) -> Values:
 
 
 def of_answer(report: AnswerReport) -> Values:
-    values: Values = picked(report.to_values(), _names("warnings", answers=_ANSWER))
+    values: Values = pick(report.to_values(), _names("warnings", answers=_ANSWER))
     (answer,), (whole,) = values.pop("answers"), report.answers
     if whole.abstained:
         answer.pop("answer", None)  # it has the nearest sentences, none of them confirmed
@@ -366,17 +366,17 @@ def of_answer(report: AnswerReport) -> Values:
 
 def of_hits(hits: Sequence[Hit], corpora: Sequence[str]) -> Values:
     """Convert search hits; `corpora` has the corpus of each hit."""
-    passages = picked([values_of(hit.passage, DIGITS) for hit in hits], _PASSAGE)
+    passages = pick([values_of(hit.passage, DIGITS) for hit in hits], _PASSAGE)
     return {"passages": [{**e, "corpus": name} for e, name in zip(passages, corpora, strict=True)]}
 
 
-def _line(given: str, what: str) -> str:
-    return " ".join(_text(given, what).split())
+def _line(given: str, name: str) -> str:
+    return " ".join(_text(given, name).split())
 
 
-def _text(given: str, what: str = "text") -> str:
+def _text(given: str, name: str = "text") -> str:
     if not given.strip():
-        raise InputError(f"The {what} is empty.")
+        raise InputError(f"The {name} is empty.")
     return given.encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
 
 

@@ -22,13 +22,13 @@ def _with_stores(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--data", help="Folder of the server's database.")
     @click.option("--config", type=options.FilePath, help="The server's TOML file.")
     @wraps(command)
-    def opened(data: str | None, config: Path | None, **given: Any) -> None:
+    def run(data: str | None, config: Path | None, **given: Any) -> None:
         from pincite_study import making as study_making
 
         with study_making.open_stores({"data": data} if data else {}, config) as stores:
             command(stores, **given)
 
-    return opened
+    return run
 
 
 @click.group("study", short_help="let people compare citations, passages or answers, blind")

@@ -76,7 +76,7 @@ def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
         answers = [(Path(name).stem, _read(stores, name, AnswerReport)[0]) for name in results]
         gathered, name = answers_of(answers), " / ".join(name for name, _ in answers)
     else:
-        gathered, name = _gathered(stores, results, how)
+        gathered, name = _gather(stores, results, how)
     sample = how.sample or default_sample(how.compare)
     worst = how.worst or 0.0
     chosen = draw_sample(gathered.items, sample, how.n, how.seed, how.compare, worst=worst)
@@ -93,7 +93,7 @@ def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
     return stores.studies.create(LOCAL, plan, chosen)
 
 
-def _gathered(stores: Stores, results: Sequence[str], how: Making) -> tuple[Gathered, str]:
+def _gather(stores: Stores, results: Sequence[str], how: Making) -> tuple[Gathered, str]:
     """What reports of `verify` have that can be rated, and the title of the first."""
     sources = open_sources(how.sources) if how.sources else None
     gathered, titles = Gathered(), list[str]()

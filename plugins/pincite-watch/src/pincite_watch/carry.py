@@ -34,10 +34,10 @@ class Carried(NamedTuple):
     withdrawn: tuple[int, ...]  # findings whose sentence, reference or source has gone
 
 
-def carried(findings: Sequence[str], claims: Sequence[str]) -> Carried:
+def match_hashes(findings: Sequence[str], claims: Sequence[str]) -> Carried:
     """Match findings with claims that have the same hash; equal ones in their order.
 
-    >>> carried(["a", "b", "b"], ["b", "c", "a"])
+    >>> match_hashes(["a", "b", "b"], ["b", "c", "a"])
     Carried(kept=((0, 2), (1, 0)), new=(1,), withdrawn=(2,))
     """
     waiting: defaultdict[str, deque[int]] = defaultdict(deque)

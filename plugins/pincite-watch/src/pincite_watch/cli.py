@@ -93,14 +93,14 @@ def command(
     from pincite_watch.watcher import wiki_name
 
     config = given["config"]
-    limits, plan, named = _limits(given), _plan(given), _named(given, new_pages)
+    limits, plan, named = _limits(given), _plan(given), _additions(given, new_pages)
     settings = options.load_settings(given)
     site = articles.home(settings)
     wiki = wiki_name(site)
     problem = None
-    with _opened(data, config) as store, options.resumable():
+    with _open_store(data, config) as store, options.resumable():
         if list_path:
-            rows = store.published(wiki, None, None, MOST_LISTED)
+            rows = store.published_rows(wiki, None, None, MOST_LISTED)
             options.write(shown.worklist(rows), list_path)
             return
         if public is not None:
@@ -144,7 +144,7 @@ def _plan(given: dict[str, Any]) -> "Plan":
 
 
 @contextmanager
-def _opened(data: str | None, config: Path | None) -> Iterator["Watch"]:
+def _open_store(data: str | None, config: Path | None) -> Iterator["Watch"]:
     from pincite_server.database import Database
     from pincite_server.settings import load
     from pincite_watch.store import Watch
@@ -184,7 +184,7 @@ def _watcher(
         yield Watcher(store, api, run, limits, plan, usage, tell)
 
 
-def _named(given: dict[str, Any], new_pages: bool | None) -> "Watched":
+def _additions(given: dict[str, Any], new_pages: bool | None) -> "Watched":
     """What the options add to what is watched."""
     from pincite_watch.lists import Watched
 

@@ -145,9 +145,9 @@ def _json(web: Web, url: str) -> dict[str, Any]:
     return content
 
 
-def _titles(rows: object, what: str) -> list[str]:
+def _titles(rows: object, source: str) -> list[str]:
     if not isinstance(rows, list):
-        raise InputError(f"{what} has no list of pages.")
+        raise InputError(f"{source} has no list of pages.")
     titles: list[str] = []
     for row in rows:
         title = row

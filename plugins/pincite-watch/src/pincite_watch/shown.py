@@ -44,7 +44,7 @@ def public_record(row: Any) -> dict[str, Any]:
     return row.record | quoting if row.private else dict(row.record)
 
 
-def shown(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False) -> dict[str, Any]:
+def values(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False) -> dict[str, Any]:
     """The values of a finding, as in README.md."""
     record = public_record(row) if is_public else row.record
     url = record["source_url"]

@@ -32,7 +32,7 @@ from pincite.wiki.api import ActionApi, Page, WikiError, article_of, fetch_page
 from pincite.wiki.suggest import date_format_of
 from pincite_server.database import DatabaseError
 from pincite_server.tables import now
-from pincite_watch.carry import carried, context_hash, inputs_hash, source_hash, text_hash
+from pincite_watch.carry import context_hash, inputs_hash, match_hashes, source_hash, text_hash
 from pincite_watch.gate import PUBLISHED, Kind, record_of
 from pincite_watch.lists import Watched, changes
 from pincite_watch.store import REQUESTS, PageRow, Place, Watch
@@ -80,7 +80,7 @@ class Usage:
         if step.state in ("requested", "archive"):
             self.requests[self.archive if step.state == "archive" else host_of(step.url)] += 1
 
-    def taken(self) -> dict[str, float]:
+    def take(self) -> dict[str, float]:
         before, self._cpu = self._cpu, sum(os.times()[:4])
         used = {_requests(host): float(n) for host, n in self.requests.items()}
         self.requests.clear()
@@ -149,7 +149,7 @@ class Watcher:
         try:
             for reply in changes(self.api, since, watched.namespaces):
                 self.usage.requests[self.api.site.host] += 1
-                self.store.changed(self.wiki, reply, self.plan.settle_seconds, watched.new_in)
+                self.store.queue_edits(self.wiki, reply, self.plan.settle_seconds, watched.new_in)
         except (WikiError, FetchError) as error:
             self.tell(str(error))
             return error
@@ -169,20 +169,20 @@ class Watcher:
         except PinciteError as error:  # it costs its page, never the run
             problem = Failed("internal", str(error))
         if problem:
-            self.store.failed(page, problem.detail)
+            self.store.retry_later(page, problem.detail)
             self.tell(f"{page.title}: {problem.detail}")
-        self.store.count(self.usage.taken())
+        self.store.count(self.usage.take())
         return True
 
     def _check(self, page: PageRow) -> Failed | None:
         try:
-            fetched = self._fetched(page)
+            fetched = self._fetch(page)
         except (WikiError, FetchError) as error:
             self.tell(f"{page.title}: {error}")
             if isinstance(error, WikiError) and error.code in _GONE:
                 self.store.gone(page, str(error))
             else:
-                self.store.failed(page, str(error))
+                self.store.retry_later(page, str(error))
             return None
         page_id, revision = int(fetched.page_id), int(fetched.revision_id)
         if page.page_id not in (None, page_id):
@@ -204,7 +204,7 @@ class Watcher:
             self.store.done(page, fetched.title, page_id, revision, due)
         return None
 
-    def _fetched(self, page: PageRow) -> Page:
+    def _fetch(self, page: PageRow) -> Page:
         """Fetch a page by its title, or by its id if it left the title without a redirect."""
         site, number = self.api.site, str(page.page_id)
         by_title = ArticleAddress(site, page.title)
@@ -229,8 +229,8 @@ class Watcher:
         Returns when the page is due again; None if the day's budget ended before.
         """
         statements = self._statements(article)
-        held = self.store.held(self.wiki, page_id)
-        change = carried([f.inputs for f in held], [s.inputs for s in statements])
+        held = self.store.held_findings(self.wiki, page_id)
+        change = match_hashes([f.inputs for f in held], [s.inputs for s in statements])
         at = now()
         expires = at + self.plan.expire_days * DAY
         kept = [(held[f].finding_id, statements[c].place, expires) for f, c in change.kept]
@@ -238,7 +238,7 @@ class Watcher:
         new, gone = [statements[n] for n in change.new], [held[n] for n in change.withdrawn]
         unread = [s for s in new if s.is_unread]
         read = [f for f in gone if f.kind != Kind.UNCHECKED and f.expires > at]
-        for f, c in carried([f.context for f in read], [s.context for s in unread]).kept:
+        for f, c in match_hashes([f.context for f in read], [s.context for s in unread]).kept:
             kept.append((read[f].finding_id, unread[c].place, read[f].expires))
             new.remove(unread[c])
             gone.remove(read[f])
@@ -254,7 +254,7 @@ class Watcher:
                 "expires": expires,
                 "hidden": hidden.get((text_hash(statement.claim.text), statement.source_hash)),
             }
-            used = {"citations": float(len(statement.claim.citations)), **self.usage.taken()}
+            used = {"citations": float(len(statement.claim.citations)), **self.usage.take()}
             self.store.add_finding(statement.place, values, used)
         waits = len(kept) > len(change.kept)
         return at + (DAY if waits else DUE_AGAIN * self.plan.expire_days * DAY)

@@ -156,11 +156,11 @@ class PostgresCorpus(Corpus):
 
     def add_with(self, documents: Sequence[Document], known: Vectors) -> int:
         self._require_write()
-        ready = self._prepared(self._changed(documents), known)  # before the others have to wait
+        ready = self._prepare(self._to_write(documents), known)  # before the others have to wait
 
         def put() -> int:
-            changed = self._changed(documents)  # another may have written meanwhile
-            ready.update(self._prepared([d for d in changed if d.url not in ready], known))
+            changed = self._to_write(documents)  # another may have written meanwhile
+            ready.update(self._prepare([d for d in changed if d.url not in ready], known))
             self._remove([document.url for document in changed])
             self._insert([ready[document.url] for document in changed])
             if not self._defers.is_set():
@@ -179,13 +179,13 @@ class PostgresCorpus(Corpus):
                 f"{self.address} was opened for reading. Open it with write=True to change it."
             )
 
-    def _changed(self, documents: Sequence[Document]) -> list[Document]:
+    def _to_write(self, documents: Sequence[Document]) -> list[Document]:
         """The documents that are new or differ from those stored; of one address only the last."""
         latest = list({document.url: document for document in documents}.values())
         compared = zip(latest, self.compared(latest), strict=True)
         return [document for document, how in compared if how != "same"]
 
-    def _prepared(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
+    def _prepare(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
         """Each document by its address with its passages and, if there is an encoder, vectors."""
         cut = [passages(document) for document in documents]
         vectors: Iterator[Floats] = iter(())
@@ -200,12 +200,12 @@ class PostgresCorpus(Corpus):
         }
 
     def _writing(self, work: Callable[[], _T]) -> _T:
-        def checked() -> _T:
+        def check_first() -> _T:
             if self._about("state") != [(self._state,)]:
                 raise StaleCorpus(f"{self.address} was rebuilt. Run the same command again.")
             return work()
 
-        return self._there.writing(checked)
+        return self._there.writing(check_first)
 
     def _insert(self, parts: Sequence[Prepared]) -> None:
         following = "nextval(pg_get_serial_sequence('{documents}', 'id'))"
@@ -361,12 +361,12 @@ class PostgresCorpus(Corpus):
 
         def search() -> list[list[Hit]]:
             seen: dict[str, Head] = {}
-            ranked = [self._ranked(*one, n, seen) for one in searches]
+            ranked = [self._rank(*one, n, seen) for one in searches]
             return merged(self.read, ranked, merge)
 
         return self._there.reading(search)
 
-    def _ranked(
+    def _rank(
         self, retriever: CorpusRetriever, queries: Sequence[Query], k: int, seen: dict[str, Head]
     ) -> list[list[tuple[Found, float]]]:
         filters, vectors = retriever.filters, None
@@ -431,7 +431,7 @@ class PostgresCorpus(Corpus):
         self, words: Mapping[str, float], read: Sequence[str], depth: int, among: str, mean: float
     ) -> Scored:
         """The best by BM25 of all words, among passages that have one of those to `read`."""
-        quoted = list(map(_quoted, read))
+        quoted = list(map(_quote, read))
         # The length's logarithm (1) divides a word's rank.
         rank = " + ".join(["%s * ts_rank(p.words, %s::tsquery, 1)"] * len(read))
         pairs = itertools.chain(*zip(map(words.__getitem__, read), quoted, strict=True))
@@ -488,7 +488,7 @@ def key_of(url: str) -> str:
     return sha256(raw(url)).hexdigest()[:KEY_DIGITS]
 
 
-def _stated(document: Document) -> str:
+def _facts_json(document: Document) -> str:
     """All that is known of a document besides its text, in ASCII."""
     facts = [document.doc_id, document.url, document.title, document.kind, document.published]
     return json.dumps([*facts, document.fetched, document.language, dict(document.meta)])
@@ -502,7 +502,7 @@ def _words_in(query: Query) -> Mapping[str, float]:
 
 def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
     facts, key = Facts.of(document), key_of(document.url)
-    row = id_, key, content_hash(document), _stated(document), n_passages, raw(document.text)
+    row = id_, key, content_hash(document), _facts_json(document), n_passages, raw(document.text)
     return *row, facets_of(facts), *days_of(document.published), json.dumps(numbers_of(facts))
 
 
@@ -529,10 +529,10 @@ def _tsvector(text: Sequence[str], title: Sequence[str]) -> str:
             n_bytes += size
             if size <= MAX_WORD_BYTES and n_bytes <= MAX_TEXT_BYTES and n <= MAX_POSITION:
                 positions[word + mark].append(str(n))
-    return " ".join(f"{_quoted(word)}:{','.join(of_word)}" for word, of_word in positions.items())
+    return " ".join(f"{_quote(word)}:{','.join(of_word)}" for word, of_word in positions.items())
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """A word as it stands in a tsvector or a tsquery."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 

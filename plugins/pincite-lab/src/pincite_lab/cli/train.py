@@ -150,13 +150,13 @@ def _learn(
     before = runtime.verifier(settings.models)
     after = CrossEncoderVerifier(new, threads=threads, judged=runtime.judgements_file())
     both, threshold = (before, after), settings.verify.threshold
-    on_feedback = claims.compared(
+    on_feedback = claims.compare(
         given.held_back, *both, threshold, lambda *n: display("held-back feedback", *n)
     )
-    on_guard = claims.compared(guard, *both, threshold, lambda *n: display("regression set", *n))
+    on_guard = claims.compare(guard, *both, threshold, lambda *n: display("regression set", *n))
     before.close()
     after.close()
-    why = claims.refused(on_feedback, on_guard)
+    why = claims.objection(on_feedback, on_guard)
     result = {"kept": not why, "model": used, "why": why, "n_learnt": len(given.learnt)}
     result |= {"feedback": asdict(on_feedback), "guard": asdict(on_guard)}
     if why:

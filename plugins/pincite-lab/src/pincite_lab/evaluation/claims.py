@@ -111,10 +111,10 @@ def read_rows(path: Path) -> list[CutRow]:
 
 
 def predict(path: Path, scorers: Sequence[Scorer], progress: Progress = silent) -> Predictions:
-    return predicted(path.name, read_rows(path), scorers, progress)
+    return predict_rows(path.name, read_rows(path), scorers, progress)
 
 
-def predicted(
+def predict_rows(
     name: str, rows: Sequence[CutRow], scorers: Sequence[Scorer], progress: Progress = silent
 ) -> Predictions:
     def tell(system: str, n_done: int) -> None:
@@ -287,13 +287,13 @@ def cross_encoder(threads: int = 0) -> Logits:
 # Measures
 
 
-def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
+def measure(predictions: Predictions, threshold: float) -> dict[str, Any]:
     """Return the measures of every system as JSON values; None where one is undefined."""
     labels = [row.label for row in predictions.rows]
     pairs = [languages_of(row) for row in predictions.rows]
     systems = []
     for name, scores in predictions.systems.items():
-        systems.append({"system": name, **_measured(labels, scores, threshold)})
+        systems.append({"system": name, **_measure(labels, scores, threshold)})
         if any(map(all, pairs)):
             systems[-1]["languages"] = by_languages(pairs, labels, scores, threshold)
     counts = {label: labels.count(label) for label in LABELS}
@@ -301,7 +301,7 @@ def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
     return about | {"systems": systems}
 
 
-def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
+def _measure(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
     known = ~np.isnan(scores.values)
     of_known = np.array(labels)[known]
     supported, values = of_known == "support", finite(scores.values[known])
@@ -467,7 +467,7 @@ class Comparison:
     examples: tuple[tuple[str, str], ...] = ()  # ("fixed" or "broken", the claim)
 
 
-def compared(
+def compare(
     rows: Sequence[LabelledClaim],
     before: Verifier,
     after: Verifier,
@@ -510,7 +510,7 @@ def compared(
     )
 
 
-def refused(feedback: Comparison, guard: Comparison) -> str:
+def objection(feedback: Comparison, guard: Comparison) -> str:
     """Explain why the new verifier is not better; "" if it is."""
     if not feedback.shown:
         return f"no gain is shown on {feedback.n} held-back rows of feedback"

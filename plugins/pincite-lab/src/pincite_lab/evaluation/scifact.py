@@ -55,7 +55,7 @@ def read_rows(folder: Path) -> list[Row]:
     return rows
 
 
-def measured(
+def measure(
     rows: Sequence[Row],
     checker: AnswerChecker,
     progress: Callable[[int, int], None] = lambda done, total: None,

@@ -314,19 +314,19 @@ def levels(records: Sequence[WaferRecord], corpus: Corpus, runs: Runs) -> dict[s
     in_corpus = {query: grades for query, grades in marked.items() if grades}
     systems = [system for system in SYSTEMS if system in runs]
 
-    def ranked(system: str, field: str) -> dict[str, list[str]]:
+    def rank(system: str, field: str) -> dict[str, list[str]]:
         return {
             str(n): list(dict.fromkeys(getattr(hit.passage, field) for hit in hits))
             for n, hits in enumerate(runs[system])
         }
 
     return {
-        "page": {s: measures.ranking_measures(pages, ranked(s, "url")) for s in systems},
+        "page": {s: measures.ranking_measures(pages, rank(s, "url")) for s in systems},
         "evidence": {
             "n": len(in_corpus),
             "n_without_marks": len(records) - len(marked),
             "n_not_in_corpus": len(marked) - len(in_corpus),
-            **{s: measures.ranking_measures(in_corpus, ranked(s, "passage_id")) for s in systems},
+            **{s: measures.ranking_measures(in_corpus, rank(s, "passage_id")) for s in systems},
         },
         "answer_in_context": in_context(records, {s: runs[s] for s in systems}),
     }
@@ -428,7 +428,7 @@ def _flat(text: str) -> str:
 # Citations tagged {{failed verification}} against those of featured articles.
 
 
-def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
+def contrast_of(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
     """Return the name of the contrast to failing citations, and the labelled records.
 
     The contrast is featured articles, as in SIDE; without them the labelled records, or else all
@@ -447,7 +447,7 @@ def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRec
     return "", []
 
 
-def measured(
+def measure(
     records: Sequence[WaferRecord], pages: Pages | None, verifier: Verifier | None, tell: Tell
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
@@ -455,7 +455,7 @@ def measured(
     `records` are those of a split and of its failed part. `pages` returns the stored pages at
     addresses; without it or `verifier`, only the addresses are scored.
     """
-    against, labelled = contrasted(records)
+    against, labelled = contrast_of(records)
     rows = [_row(record, label, pages) for record, label in labelled]
     systems = [claims.by_url_depth()]
     if verifier and pages:
@@ -463,7 +463,7 @@ def measured(
         rows = [row for row in rows if row.row.evidence]
     if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
-    predictions = claims.predicted("failed verification", rows, systems, tell)
+    predictions = claims.predict_rows("failed verification", rows, systems, tell)
     measured_by_name = {one.name: failing(predictions, one.name) for one in systems}
     return {
         "against": against,

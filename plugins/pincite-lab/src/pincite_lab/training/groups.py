@@ -62,7 +62,7 @@ class Group:
     weight: float = 1.0
 
 
-def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[Group]:
+def prepare_groups(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[Group]:
     """Load the groups saved in the run's folder, or make them from its data and save them.
 
     Raises:
@@ -78,7 +78,7 @@ def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[
         evidences[row.claim].append(row.evidence)
     if searched and recipe.negatives:
         everything = [row.evidence for row in searched]
-        with indexed(run.folder / "evidence", everything, encoder, tell) as corpus:
+        with index(run.folder / "evidence", everything, encoder, tell) as corpus:
             of_claim = negatives(corpus, evidences, encoder is not None, tell)
             others = {claim: [p.text for p in passages] for claim, passages in of_claim.items()}
     groups: list[Group] = []
@@ -123,7 +123,7 @@ def is_held_back(claim: str, seed: int) -> bool:
 
     Case and white space are ignored: one claim often occurs with several evidences.
     """
-    return _hashed(claim, f"{seed} held back") % HELD_BACK == 0
+    return _hash(claim, f"{seed} held back") % HELD_BACK == 0
 
 
 def split(
@@ -142,10 +142,10 @@ def split(
 
 def half_of(claim: str, seed: int) -> str:
     """Return the claim's half of the held-back ones: to `fit` thresholds, or to `measure`."""
-    return ("fit", "measure")[_hashed(claim, f"{seed} half") % 2]
+    return ("fit", "measure")[_hash(claim, f"{seed} half") % 2]
 
 
-def _hashed(claim: str, salt: str) -> int:
+def _hash(claim: str, salt: str) -> int:
     plain = " ".join(claim.casefold().split())
     return int.from_bytes(blake2b(f"{salt} {plain}".encode(), digest_size=8).digest())
 
@@ -153,7 +153,7 @@ def _hashed(claim: str, salt: str) -> int:
 # Negatives from retrieval: what BM25 and the dense index find for a claim in other documents
 
 
-def indexed(folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell) -> Corpus:
+def index(folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell) -> Corpus:
     """Build or resume a corpus of the distinct evidences."""
     corpus = engines.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
@@ -206,7 +206,7 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
     page = Document(row.row_id, "", row.evidence)
     pieces = windows(page, n_words) if n_words else cited_passages(page)
     wanted = set(words.content_words(row.claim))
-    marked = _marked(row)
+    marked = _marked_lines(row)
 
     def best(passages: Sequence[Passage]) -> tuple[str, ...]:
         shared = [len(wanted & set(words.content_words(p.text))) for p in passages]
@@ -219,7 +219,7 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
     return Cut(best(supporting), best([p for p in pieces if p not in supporting]))
 
 
-def _marked(row: LabelledClaim) -> list[Span]:
+def _marked_lines(row: LabelledClaim) -> list[Span]:
     """Return the evidence lines that annotators marked; empty if the set has no marks."""
     marks = row.meta.get("supporting")  # other sets may use this key differently
     lists = [group for group in marks if isinstance(group, list)] if isinstance(marks, list) else []

@@ -31,7 +31,7 @@ from pincite_lab.training import network, perturbations
 from pincite_lab.training import verifier as trainer
 from pincite_lab.training.export import export
 from pincite_lab.training.objective import AS_BEFORE, Objective
-from pincite_lab.training.recipe import GROUPS, MODEL, Recipe, Run, SetRecipe, begun
+from pincite_lab.training.recipe import GROUPS, MODEL, Recipe, Run, SetRecipe, begin_run
 
 # Feedback trains the upper seven of the shipped network's twelve layers.
 RECIPE = Recipe(
@@ -102,7 +102,7 @@ def generated_rows(pool: Sequence[Passage], n: int, seed: int) -> list[LabelledC
     return rows
 
 
-def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:
+def remembered_groups(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:
     """Make groups with the base's answer as target: half from the feedback, half from the demos."""
     own = [passage for row in rows for passage in passages(Document(row.row_id, "", row.evidence))]
     shipped, _ = shipped_passages()
@@ -179,7 +179,7 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
     """
     if not (attempt.exported / "model.onnx").exists():
         run = Run(attempt.folder, attempt.folder, RECIPE, attempt.base, threads=attempt.threads)
-        model = _trained(run, attempt.learnt, progress)
+        model = _train(run, attempt.learnt, progress)
         base = Path(attempt.base)
         shipped = base if base.is_dir() else weights.locate(attempt.base)
         licence = str(weights.read_card(shipped).get("licence", "not stated"))
@@ -210,15 +210,15 @@ def rescale(learnt: Path, base: Path) -> None:
     (learnt / weights.FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
-def _trained(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:
-    device = begun(run)
+def _train(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:
+    device = begin_run(run)
     model, tokenizer = network.load(run.base)
     base, base_tokenizer = network.load(run.base)
     path = run.folder / GROUPS
     if not path.exists():
         wanted = SetRecipe(FEEDBACK, visits=VISITS)
         labelled = list(grouped.groups_of(rows, wanted, run.recipe, lambda row: ()))
-        unlabelled = remembered(rows, round(REMEMBERED * len(labelled)), run.recipe.seed)
+        unlabelled = remembered_groups(rows, round(REMEMBERED * len(labelled)), run.recipe.seed)
         grouped.write_groups(path, [*labelled, *unlabelled])
     groups = grouped.read_groups(path)
     network.freeze(model.to(device), run.recipe.frozen_layers, run.recipe.frozen_embeddings)

@@ -48,7 +48,7 @@ def perturb(
     if kind == "rival":
         return _rival(claim, evidence, chance)
     if kind == "negation":
-        return negated(claim)
+        return negate(claim)
     functions = {"contrary": _contrary, "exchange": _exchange, "number": _other_number}
     return functions.get(kind, _other_date)(claim, chance)
 
@@ -57,10 +57,10 @@ def _replace(claim: str, span: Span, words_: str, kind: str) -> Perturbation:
     return Perturbation(claim[: span.start] + words_ + claim[span.end :], kind, span)
 
 
-def negated(claim: str) -> Perturbation | None:
+def negate(claim: str) -> Perturbation | None:
     """Insert "not" after the first auxiliary, or remove an existing "not".
 
-    >>> negated("The bridge was opened in 1911.").text
+    >>> negate("The bridge was opened in 1911.").text
     'The bridge was not opened in 1911.'
     """
     if denial := _NOT.search(claim):

@@ -113,7 +113,7 @@ class Run:
     threads: int = 0  # 0: all cores
 
 
-def begun(run: Run) -> str:
+def begin_run(run: Run) -> str:
     """Record the run, seed torch and set its threads; returns the device.
 
     Raises:

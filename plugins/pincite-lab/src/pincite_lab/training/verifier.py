@@ -24,7 +24,7 @@ from pincite_lab.training import groups as grouped
 from pincite_lab.training import network
 from pincite_lab.training.groups import Group, Tell, Warn
 from pincite_lab.training.objective import Objective
-from pincite_lab.training.recipe import GROUPS, MODEL, STATE, Recipe, Run, begun
+from pincite_lab.training.recipe import GROUPS, MODEL, STATE, Recipe, Run, begin_run
 
 LOG = "log.jsonl"
 SAVE_EVERY = 300.0  # seconds: the most that a kill costs
@@ -41,7 +41,7 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
         ConfigError, InputError: Run, data or saved state do not fit.
         MissingModel: The base, teacher or encoder cannot be found.
     """
-    device = begun(run)
+    device = begin_run(run)
     model, tokenizer = network.load(run.base)
     teacher = None
     if run.teacher:
@@ -51,7 +51,7 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
     encoder = None
     if run.dense and not (run.folder / GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
-    groups = grouped.prepared(run, encoder, tell, warn)
+    groups = grouped.prepare_groups(run, encoder, tell, warn)
     train(groups, run.recipe, model.to(device), tokenizer, run.folder, teacher, progress)
     n_own = network.own_rows(Path(run.base))
     network.write_model(model, tokenizer, run.folder / MODEL, n_own)
