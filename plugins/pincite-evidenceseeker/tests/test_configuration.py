@@ -11,7 +11,7 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
-from pincite_evidenceseeker.configuration import imported
+from pincite_evidenceseeker.configuration import import_files
 from pincite_server.settings import load as load_server
 
 PLANTED = "sk-planted-1234567890abcdef"
@@ -63,7 +63,7 @@ def test_each_guidance_type_is_converted_or_refused(
     )
     if guidance is None:
         with pytest.raises(ConfigError, match=rf"{step}\.guidance_type is '{given}'"):
-            imported([tmp_path / "c.yaml"])
+            import_files([tmp_path / "c.yaml"])
     else:
         run("import", "c.yaml", "-o", "pincite.toml")
         found = settings.load({}).check
@@ -128,7 +128,7 @@ def test_steps_that_a_file_leaves_out_use_its_model(tmp_path: Path) -> None:
     model = "used_model_key: m\nmodels: {m: {base_url: 'http://localhost:%d/v1', model: m%d}}\n"
     (tmp_path / "preprocessing_config.yaml").write_text(model % (1, 1))
     (tmp_path / "confirmation_analysis_config.yaml").write_text(model % (2, 2))
-    result = imported(sorted(tmp_path.glob("*.yaml")))
+    result = import_files(sorted(tmp_path.glob("*.yaml")))
     chat = result.values
     assert (chat["chat.url"], chat["chat.model"]) == ("http://localhost:2/v1", "m2")
     assert chat["language"] == "de"  # EvidenceSeeker's default
@@ -143,7 +143,7 @@ def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
         "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}\n"
     )
     with pytest.raises(ConfigError, match=r"p\.yaml: models\.m\.base_url is 'your_base_url'"):
-        imported([tmp_path / "p.yaml"])
+        import_files([tmp_path / "p.yaml"])
 
 
 @pytest.mark.parametrize(
@@ -166,13 +166,13 @@ def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
 def test_other_files_are_refused_without_their_keys(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
     with pytest.raises(ConfigError, match=said) as caught:
-        imported([tmp_path / "x.yaml"])
+        import_files([tmp_path / "x.yaml"])
     assert PLANTED not in str(caught.value)
 
 
 def test_options_of_the_demo_application_are_named_or_imported(tmp_path: Path) -> None:
     (tmp_path / "app.yaml").write_text(text_of("evidenceseeker/application.yaml"))
-    result = imported([tmp_path / "app.yaml"])
+    result = import_files([tmp_path / "app.yaml"])
     assert result.server == {
         "examples": "examples.txt", "texts": "texts.toml", "mode": "server",
         "shared_account": "visitors", "consent": "consent.md",

@@ -79,7 +79,7 @@ def test_raters_see_no_system_and_no_address() -> None:
 
 def test_every_other_report_has_a_row_of_its_own() -> None:
     drawn = draw_sample(FOUND.items, "random", None, 0)
-    compared = [item.compared(number) for number, item in enumerate(drawn, 1)]
+    compared = [item.comparison(number) for number, item in enumerate(drawn, 1)]
     ratings = [Rating(c.item, 1, "other", {}, "first", 2.0) for c in compared]
     found = summary(compared, ratings, 1, "answers")
     assert set(found["systems"]) == {"second", "third"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.types import Citation, Claim, Document, Reason, Span, Unchecked
-from pincite_watch.carry import carried, context_hash, inputs_hash, source_hash, text_hash
+from pincite_watch.carry import context_hash, inputs_hash, match_hashes, source_hash, text_hash
 
 KEYS = st.lists(st.sampled_from("abcdef"), max_size=12)
 PAGE = Document("https://a.example/", "Weir", "The weir was built in 1911.")
@@ -43,7 +43,7 @@ def test_the_texts_of_earlier_sources_change_the_inputs_but_not_the_context() ->
 def test_every_finding_is_kept_or_withdrawn_and_every_claim_kept_or_new(
     held: list[str], claims: list[str]
 ) -> None:
-    found = carried(held, claims)
+    found = match_hashes(held, claims)
     assert sorted([*(f for f, _ in found.kept), *found.withdrawn]) == list(range(len(held)))
     assert sorted([*(c for _, c in found.kept), *found.new]) == list(range(len(claims)))
     assert all(held[f] == claims[c] for f, c in found.kept)
@@ -52,27 +52,27 @@ def test_every_finding_is_kept_or_withdrawn_and_every_claim_kept_or_new(
 
 @given(st.permutations(range(8)), st.lists(st.sampled_from("abc"), min_size=8, max_size=8))
 def test_moving_sentences_loses_nothing(order: list[int], held: list[str]) -> None:
-    found = carried(held, [held[number] for number in order])
+    found = match_hashes(held, [held[number] for number in order])
     assert not found.new
     assert not found.withdrawn
 
 
 @given(KEYS, st.lists(st.sampled_from("xyz")), st.integers(0, 12))
 def test_added_sentences_are_new_others_stay(held: list[str], added: list[str], at: int) -> None:
-    found = carried(held, [*held[:at], *added, *held[at:]])
+    found = match_hashes(held, [*held[:at], *added, *held[at:]])
     assert (len(found.kept), len(found.new)) == (len(held), len(added))
 
 
 @given(KEYS, KEYS)
 def test_a_revert_restores_what_the_edit_withdrew(held: list[str], edited: list[str]) -> None:
-    there = carried(held, edited)
-    after = carried(edited, held)
+    there = match_hashes(held, edited)
+    after = match_hashes(edited, held)
     assert len(there.withdrawn) == len(after.new)
 
 
 @given(KEYS)
 def test_equal_sentences_keep_their_order(held: list[str]) -> None:
-    assert carried(held, held).kept == tuple((n, n) for n in range(len(held)))
+    assert match_hashes(held, held).kept == tuple((n, n) for n in range(len(held)))
 
 
 @given(st.integers(0, 500), st.text("r0123456789", min_size=1))

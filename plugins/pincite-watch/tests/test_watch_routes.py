@@ -143,7 +143,7 @@ def test_spans_and_hashes_of_the_api_fit_the_wikitext(
     watcher.store.add(watcher.wiki, ["Tolne"])
     while watcher.step():
         pass
-    (row,) = watcher.store.published(watching.wiki_name(watcher.api.site), "Tolne", None, 9)
+    (row,) = watcher.store.published_rows(watching.wiki_name(watcher.api.site), "Tolne", None, 9)
     there = text[row.span_start : row.span_end]
     assert hashlib.sha256(there.encode()).hexdigest() == row.span_sha256
     assert hashlib.sha256(row.claim.encode()).hexdigest() == row.claim_sha256
@@ -173,7 +173,7 @@ def test_nothing_of_a_private_copy_is_public(client: TestClient, store: Watch) -
     found = listed(client)["findings"]
     assert [one["kind"] for one in found] == ["other_date"]
     assert "1934" not in str(found)
-    assert "1934" not in worklist(store.published(WIKI, None, None, 9))
+    assert "1934" not in worklist(store.published_rows(WIKI, None, None, 9))
 
 
 def test_administrators_see_and_show_what_editors_hid(client: TestClient, store: Watch) -> None:

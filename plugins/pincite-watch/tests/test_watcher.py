@@ -59,7 +59,7 @@ def test_a_value_that_differs_is_published_and_other_verdicts_are_counted(
     wiki: EditedWiki, making: Making, database: Database
 ) -> None:
     work_after_each(watcher := making(), wiki, text_of(WEIR, WRONG))
-    (shown,) = watcher.store.published(watcher.wiki, "Tolne", None, 9)
+    (shown,) = watcher.store.published_rows(watcher.wiki, "Tolne", None, 9)
     assert (shown.kind, shown.record["label"]) == (Kind.DATE, "refuted")
     assert "1934" in shown.record["quote"]
     assert len(rows(database)) == 2
@@ -111,8 +111,8 @@ def test_findings_follow_a_moved_page_and_end_with_a_deleted_one(
     work_after_each(watcher := making(), wiki, text_of(WEIR, WRONG))
     wiki.move("Tolne", "Tolne (river)")
     work(watcher)
-    assert len(watcher.store.published(watcher.wiki, "Tolne (river)", None, 9)) == 1
-    assert watcher.store.published(watcher.wiki, "Tolne", None, 9) == []
+    assert len(watcher.store.published_rows(watcher.wiki, "Tolne (river)", None, 9)) == 1
+    assert watcher.store.published_rows(watcher.wiki, "Tolne", None, 9) == []
     wiki.delete("Tolne (river)")
     work(watcher)
     assert states(database)["live"] == 0
@@ -123,7 +123,7 @@ def test_findings_end_unless_they_are_confirmed_in_time(
 ) -> None:
     work_after_each(watcher := making(), wiki, text_of(WRONG))
     clock.days(31)
-    assert watcher.store.published(watcher.wiki, "Tolne", None, 9) == []
+    assert watcher.store.published_rows(watcher.wiki, "Tolne", None, 9) == []
     watcher.store.expire()
     assert states(database) == {"expired": 1}
     work(watcher)  # the page was due again by then
@@ -207,7 +207,7 @@ def test_a_finding_stays_hidden_or_shown_again_for_another_verifier(
     clock.days(25)
     work(watcher)
     assert states(database) == {"live": 1, "withdrawn": 1}
-    assert len(watcher.store.published(watcher.wiki, None, None, 9)) == n_shown
+    assert len(watcher.store.published_rows(watcher.wiki, None, None, 9)) == n_shown
 
 
 def test_a_finding_that_editors_hid_stays_hidden_when_its_sentence_comes_back(
@@ -217,7 +217,7 @@ def test_a_finding_that_editors_hid_stays_hidden_when_its_sentence_comes_back(
     watcher.store.hide(rows(database)[0].finding_id, Hidden.WRONG)
     work_after_each(watcher, wiki, text_of(WEIR), text_of(WRONG))
     assert states(database) == {"live": 1, "withdrawn": 2}
-    assert watcher.store.published(watcher.wiki, None, None, 9) == []
+    assert watcher.store.published_rows(watcher.wiki, None, None, 9) == []
 
 
 def test_a_page_that_cannot_be_read_is_tried_again_later_and_costs_no_other(
@@ -281,10 +281,10 @@ def test_a_source_that_cannot_be_read_today_withdraws_nothing_and_is_read_again_
     reason: str,
 ) -> None:
     work_after_each(watcher := making(), wiki, text_of(WEIR, WRONG))
-    (before,) = watcher.store.published(watcher.wiki, None, None, 9)
+    (before,) = watcher.store.published_rows(watcher.wiki, None, None, 9)
     failing["https://mill.example/"] = Reason(reason)
     work_after_each(watcher, wiki, text_of(FERRY, WEIR, WRONG))
-    (after,) = watcher.store.published(watcher.wiki, None, None, 9)
+    (after,) = watcher.store.published_rows(watcher.wiki, None, None, 9)
     assert (after.finding_id, after.expires) == (before.finding_id, before.expires)
     assert after.span_start > before.span_start
     assert due_of(database) == [clock.at + DAY]
@@ -293,7 +293,7 @@ def test_a_source_that_cannot_be_read_today_withdraws_nothing_and_is_read_again_
     work(watcher)
     assert states(database) == {"live": 3}
     assert len(judged) == 3
-    (confirmed,) = watcher.store.published(watcher.wiki, None, None, 9)
+    (confirmed,) = watcher.store.published_rows(watcher.wiki, None, None, 9)
     assert confirmed.expires == before.expires + DAY
 
 
@@ -395,9 +395,9 @@ def test_a_page_that_moves_without_a_redirect_keeps_its_findings(
     if not is_logged:
         wiki.changes.pop()
         changes = Changes(("Tolne",), (), (), "2026-01-01T00:00:00Z")
-        watcher.store.changed(watcher.wiki, changes, 0, ())
+        watcher.store.queue_edits(watcher.wiki, changes, 0, ())
     work(watcher)
-    (shown,) = watcher.store.published(watcher.wiki, "Tolne (river)", None, 9)
+    (shown,) = watcher.store.published_rows(watcher.wiki, "Tolne (river)", None, 9)
     assert {row.page_id for row in rows(database)} == {shown.page_id}
 
 

@@ -20,13 +20,13 @@ _TOO_MANY = 1  # the one facet of a document that has too many: no expression le
 def facets_of(facts: Facts) -> list[int]:
     """All that a filter may ask for by equality, as numbers, each once."""
     labels = host_of(facts.url).split(".")
-    found = [_facet("host", ".".join(labels[i:])) for i in range(len(labels))]
-    found.append(_facet("kind", facts.kind.lower()))
-    found.append(_facet("language", (facts.language or "").split("-")[0].lower()))
+    facets = [_facet("host", ".".join(labels[i:])) for i in range(len(labels))]
+    facets.append(_facet("kind", facts.kind.lower()))
+    facets.append(_facet("language", (facts.language or "").split("-")[0].lower()))
     for field, value in fields_of(facts):
-        found += [_facet("has", field), *([_facet("text", field)] * (_finite(value) is None))]
-        found += [_facet("value", field, _form(form)) for form in forms_of(field, value)]
-    distinct = list(dict.fromkeys(found))
+        facets += [_facet("has", field), *([_facet("text", field)] * (_finite(value) is None))]
+        facets += [_facet("value", field, _form(form)) for form in forms_of(field, value)]
+    distinct = list(dict.fromkeys(facets))
     return distinct if len(distinct) <= MAX_FACETS else [_TOO_MANY]
 
 
@@ -46,8 +46,8 @@ def days_of(published: str | None) -> tuple[int, int]:
 def expression(filters: Filters) -> str:
     """What the database is to leave out before it ranks; empty where nothing is asked."""
 
-    def one_of(what: str, values: Sequence[str]) -> str:
-        return _any_of({_facet(what, value) for value in values}) if values else ""
+    def one_of(facet: str, values: Sequence[str]) -> str:
+        return _any_of({_facet(facet, value) for value in values}) if values else ""
 
     asked = [
         one_of("kind", filters.kinds),

@@ -61,7 +61,7 @@ def opened(workers: int = 0) -> Iterator[Parallel]:
         raise _lost(error) from error
     try:
         slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
-        with _watched(address if ":" in address else ray.get_runtime_context().gcs_address):
+        with _watch_head(address if ":" in address else ray.get_runtime_context().gcs_address):
             yield OnRay(ray, min(workers or slots, slots), shared=bool(address) and workers > 0)
     finally:
         ray.shutdown()
@@ -77,7 +77,7 @@ def _greet(address: str) -> None:
 
 
 @contextmanager
-def _watched(address: str) -> Iterator[None]:
+def _watch_head(address: str) -> Iterator[None]:
     """Interrupt the body when the head stops answering: Ray would end this process in silence.
 
     Raises:
@@ -117,7 +117,7 @@ class OnRay(Parallel):
         # never run more tasks at once than requested.
         self._most = n_workers if shared else 4 * n_workers
         self._most_streams = max(2, n_workers)
-        self._call = ray.remote(num_cpus=1, max_retries=RETRIES)(_called)
+        self._call = ray.remote(num_cpus=1, max_retries=RETRIES)(_call)
         self._stream = ray.remote(
             num_cpus=0,
             scheduling_strategy="SPREAD",  # else all would be on the driver's node
@@ -127,7 +127,7 @@ class OnRay(Parallel):
         )(_parts)
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-        started = self._started(self._call, function, items, self._most)
+        started = self._start(self._call, function, items, self._most)
         with self._translated_errors(), closing(started):
             for _, result in started:
                 yield self._ray.get(result)
@@ -135,7 +135,7 @@ class OnRay(Parallel):
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
-        started = self._started(self._stream, function, items, self._most_streams)
+        started = self._start(self._stream, function, items, self._most_streams)
         with self._translated_errors(), closing(started):
             for item, stream in started:
                 yield item, self._results(stream)
@@ -148,7 +148,7 @@ class OnRay(Parallel):
             for part in stream:
                 yield from self._ray.get(part)
 
-    def _started(
+    def _start(
         self, task: Any, function: Callable[..., object], items: Iterable[Item], most: int
     ) -> Generator[tuple[Item, Any], None, None]:
         """Yield items with their running tasks, of which at most `most` are started ahead."""
@@ -192,7 +192,7 @@ def _lost(error: Exception) -> PinciteError:
 _ENCODERS: dict[str, Encoder] = {}  # by fingerprint
 
 
-def _called(function: Callable[[Item], T], item: Item) -> T:
+def _call(function: Callable[[Item], T], item: Item) -> T:
     return function(item)
 
 
@@ -214,10 +214,10 @@ class SpreadEncoder:
             return self._encoder.encode(texts, role)
         starts = range(0, len(texts), ENCODED_TOGETHER)
         parts = [(self._load, self.fingerprint, texts[n : n + ENCODED_TOGETHER]) for n in starts]
-        return np.concatenate(list(self._parallel.map(_encoded, parts)))
+        return np.concatenate(list(self._parallel.map(_encode, parts)))
 
 
-def _encoded(task: tuple[Callable[[], Encoder], str, Sequence[str]]) -> Floats:
+def _encode(task: tuple[Callable[[], Encoder], str, Sequence[str]]) -> Floats:
     load, fingerprint, texts = task
     encoder = _ENCODERS.get(fingerprint) or _ENCODERS.setdefault(fingerprint, load())
     if encoder.fingerprint != fingerprint:

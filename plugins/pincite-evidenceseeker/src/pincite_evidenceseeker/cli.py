@@ -7,7 +7,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.local import to_toml
-from pincite_evidenceseeker.configuration import imported
+from pincite_evidenceseeker.configuration import import_files
 
 
 @click.command("import", short_help="Convert EvidenceSeeker's YAML FILES")
@@ -24,7 +24,7 @@ def command(
     Options without a counterpart are listed with the reason. Keys are never copied: the list says
     which variable to set instead.
     """
-    result = imported(files)
+    result = import_files(files)
     texts: dict[Path, str] = {}
     if prompts and result.prompts:
         texts = {prompts / name: text for name, text in result.prompts.items()}

@@ -74,7 +74,7 @@ class Imported:
     page_texts: dict[str, str] = field(default_factory=dict)
 
 
-def imported(files: Sequence[Path]) -> Imported:
+def import_files(files: Sequence[Path]) -> Imported:
     """Convert the configuration files of one EvidenceSeeker project.
 
     Raises:
@@ -83,10 +83,10 @@ def imported(files: Sequence[Path]) -> Imported:
     importer = _Importer()
     for path in files:
         importer.read(path)
-    found = importer.found
-    _choose_server(found, {**importer.unnamed, **importer.models})
-    schema.build(Settings, schema.convert(Settings, found.values, "what was imported"))
-    return found
+    setup = importer.setup
+    _choose_server(setup, {**importer.unnamed, **importer.models})
+    schema.build(Settings, schema.convert(Settings, setup.values, "what was imported"))
+    return setup
 
 
 def parsed_yaml(text: str, place: str) -> Any:
@@ -113,16 +113,16 @@ class _Importer:
     """What was found so far, and the file that is being read."""
 
     def __init__(self) -> None:
-        self.found = Imported()
+        self.setup = Imported()
         self.models: dict[str, Mapping[str, Any]] = {}  # by step
         self.unnamed: dict[str, Mapping[str, Any]] = {}  # of steps that a file leaves out
         self.path = Path()
 
     def note(self, option: str, message: str) -> None:
-        self.found.notes.append(Note(self.path.name, option, message))
+        self.setup.notes.append(Note(self.path.name, option, message))
 
     def put(self, name: str, value: Any, option: str) -> None:
-        known = self.found.values.setdefault(name, value)
+        known = self.setup.values.setdefault(name, value)
         if known != value:
             self.note(option, f"{name} is already {known!r}, from elsewhere; that value is kept")
 
@@ -146,7 +146,7 @@ class _Importer:
         used = {self.step(step, _table(values.pop(step)), models, values, main) for step in steps}
         components = self.components(steps, values) if models else []
         left = [step for of_one in components for step in of_one if step not in steps]
-        if left and (model := self.used(main, models)):
+        if left and (model := self.model_of(main, models)):
             self.unnamed |= {step: model for step in left if step not in self.unnamed}
             self.note("prompt_template", "of steps that the file leaves out is Pincite's own")
             used.add(main)
@@ -169,7 +169,7 @@ class _Importer:
             if set(component) & set(named) or (not named and word in about)
         ] or [PREPROCESSING, CONFIRMATION]
 
-    def used(self, key: str, models: Mapping[str, Any]) -> Mapping[str, Any]:
+    def model_of(self, key: str, models: Mapping[str, Any]) -> Mapping[str, Any]:
         """The model that a step uses; raises ConfigError if its address is invalid."""
         model = _table(models.get(key))
         if url := model.get("base_url"):
@@ -178,12 +178,12 @@ class _Importer:
 
     def application(self, values: Mapping[str, Any]) -> None:
         """Convert what the demo application shows, and what it asks of visitors."""
-        found, shown = self.found, _table(values.get("ui_texts"))
+        setup, shown = self.setup, _table(values.get("ui_texts"))
         examples = {k: v for k, v in _table(values.get("example_inputs")).items() if v}
         if examples:
             chosen = examples.get(str(values.get("language")), next(iter(examples.values())))
-            found.files["examples.txt"] = "".join(f"{_one_line(each)}\n" for each in chosen)
-            found.server["examples"] = "examples.txt"
+            setup.files["examples.txt"] = "".join(f"{_one_line(line)}\n" for line in chosen)
+            setup.server["examples"] = "examples.txt"
         terms: dict[str, str] = {}
         for language, given in _table(shown.get("ui_texts_lang_dict", shown)).items():
             if language not in PAGE_LANGUAGES:
@@ -191,18 +191,18 @@ class _Importer:
                 continue
             texts = {name: _markdown(text) for name, text in _table(given).items()}
             names = {f"{language}.{TABLES['ui_texts'][n]}": n for n in TABLES["ui_texts"]}
-            found.page_texts |= {ours: texts[n] for ours, n in names.items() if texts.get(n)}
+            setup.page_texts |= {ours: texts[n] for ours, n in names.items() if texts.get(n)}
             if parts := list(filter(None, map(texts.get, TABLES["terms"]["ui_texts"]))):
                 terms[language] = "\n\n".join(parts) + "\n"
-        if found.page_texts:
-            found.server["texts"] = "texts.toml"
+        if setup.page_texts:
+            setup.server["texts"] = "texts.toml"
         if values.get("password_protection"):
-            found.server |= {"mode": "server", "shared_account": "visitors"}
+            setup.server |= {"mode": "server", "shared_account": "visitors"}
         if values.get("force_agreement") and terms:
-            found.server |= {"mode": "server", "consent": "consent.md"}
-            found.files["consent.md"] = terms.get("en") or terms["de"]
+            setup.server |= {"mode": "server", "consent": "consent.md"}
+            setup.files["consent.md"] = terms.get("en") or terms["de"]
             if terms.keys() == {"en", "de"}:
-                found.files["consent.de.md"] = terms["de"]
+                setup.files["consent.de.md"] = terms["de"]
 
     def option(self, key: str, value: Any, values: Mapping[str, Any]) -> None:
         if key not in VALUES:
@@ -211,7 +211,7 @@ class _Importer:
         if key == "language":
             value = str(value).lower()
             # Another file's language is noted once, for `language`.
-            self.found.values.setdefault("chat.prompt_language", "de" if value == "de" else "en")
+            self.setup.values.setdefault("chat.prompt_language", "de" if value == "de" else "en")
         elif key == "ignore_statement_types":
             value = [str(x).lower() for x in value] if isinstance(value, list) else [str(value)]
         elif key == "window_size":
@@ -261,7 +261,7 @@ class _Importer:
     ) -> str:
         """Convert the options of a step; returns the key of its model."""
         used = str(given.get("used_model_key") or main)
-        if model := self.used(used, models):
+        if model := self.model_of(used, models):
             if self.models.setdefault(step, model) != model:
                 self.note(step, "has a different model in another file, which is kept")
         elif used:
@@ -301,8 +301,8 @@ class _Importer:
         if not isinstance(template, str):
             return False
         text = f"[system]\n{system.strip()}\n\n[user]\n{template.strip()}\n"
-        for theirs, ours in TABLES["prompts"].items():
-            text = text.replace(theirs, ours)
+        for old, new in TABLES["prompts"].items():
+            text = text.replace(old, new)
         place = f"{step}.prompt_template"
         if unknown := set(re.findall(r"\{([a-z_]+)\}", text)) - VARIABLES[step]:
             self.note(place, f"uses {{{min(unknown)}}}, which Pincite does not know: left out")
@@ -310,7 +310,7 @@ class _Importer:
         if step == CHOICE and "{options}" not in text:
             self.note(place, "does not contain {options}, which Pincite needs: left out")
             return False
-        if self.found.prompts.setdefault(f"{step}.txt", text) != text:
+        if self.setup.prompts.setdefault(f"{step}.txt", text) != text:
             self.note(place, "differs in another file: that one is kept")
         return True
 
@@ -320,18 +320,18 @@ class _Importer:
         lines = list(map(_one_line, options)) if isinstance(options, list) else []
         first = _one_line(config.get("claim_option")) or next(iter(lines), "")
         if first in lines:
-            self.found.prompts[f"{OPTIONS}.txt"] = "\n".join(dict.fromkeys([first, *lines])) + "\n"
+            self.setup.prompts[f"{OPTIONS}.txt"] = "\n".join(dict.fromkeys([first, *lines])) + "\n"
             config.pop("answer_options")
             config.pop("claim_option", None)
 
 
-def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> None:
+def _choose_server(setup: Imported, models: Mapping[str, Mapping[str, Any]]) -> None:
     """Choose the main server and model: the multiple choice's, else the most frequent.
 
     Other models and servers become `chat.step_models`, other temperatures
     `chat.step_temperatures`.
     """
-    values, notes = found.values, found.notes
+    values, notes = setup.values, setup.notes
     given = {
         step: {**DEFAULTS, **{k: v for k, v in model.items() if v is not None}}
         for step, model in models.items()
@@ -378,7 +378,7 @@ def _choose_server(found: Imported, models: Mapping[str, Mapping[str, Any]]) -> 
 
 def _table(value: Any) -> dict[str, Any]:
     """Return a copy of a YAML table, whose keys may be anything, with text keys."""
-    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else {}
+    return {str(key): entry for key, entry in value.items()} if isinstance(value, dict) else {}
 
 
 def _one_line(text: Any) -> str:

@@ -33,12 +33,12 @@ class _Levels(dict[str, str]):
 def values(ours: Mapping[str, Any], check: Check) -> dict[str, Any]:
     """Return what to add to the values of a check; a missing number is NaN."""
     claims = zip(ours["claims"], check.results, strict=True)
-    theirs = {
+    evse = {
         "claims": [claim | _claim(claim, result) for claim, result in claims],
         "confirmation_level": _Levels({str(o): look.label for o, look in wording.LOOKS.items()}),
     }
     more = {"request": check.statement, "feedback": LenientDict(binary=ours["feedback"] or None)}
-    return theirs | {"evse_result": {**ours, **theirs, **more}}
+    return evse | {"evse_result": {**ours, **evse, **more}}
 
 
 def _claim(claim: Mapping[str, Any], result: ReadingResult) -> dict[str, Any]:

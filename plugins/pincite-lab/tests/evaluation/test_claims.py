@@ -52,7 +52,7 @@ WICE = [
 
 
 def measured(path: Path, *scorers: Any) -> dict[str, Any]:
-    return claims.measured(claims.predict(path, scorers), 0.55)
+    return claims.measure(claims.predict(path, scorers), 0.55)
 
 
 def test_systems_stand_in_one_table(write: Write, words: WordVerifier) -> None:
@@ -60,7 +60,7 @@ def test_systems_stand_in_one_table(write: Write, words: WordVerifier) -> None:
     predictions = claims.predict(
         write(ROWS), [by_verifier(words), BM25, by_url_depth()], lambda *told: heard.append(told)
     )
-    result = claims.measured(predictions, 0.55)
+    result = claims.measure(predictions, 0.55)
     assert heard == [("pincite", 4, 4), ("BM25", 4, 4), ("URL depth", 4, 4)]
     ours, bm25, depth = result["systems"]
     assert result["labels"]["support"] == 2
@@ -75,7 +75,7 @@ def test_systems_stand_in_one_table(write: Write, words: WordVerifier) -> None:
 def test_evidence_without_words_ranks_last(write: Write, words: WordVerifier) -> None:
     rows = [(TRUE, "support"), (TRUE, "nei", " "), ("Trams rolled far.", "nei")]
     predictions = claims.predict(write(rows), [by_verifier(words)])
-    assert claims.measured(predictions, 0.55)["systems"][0]["auroc"] == 1.0
+    assert claims.measure(predictions, 0.55)["systems"][0]["auroc"] == 1.0
     found = predictions.systems["pincite"]
     assert found.evidence
     assert (found.evidence[1], found.values[1]) == (None, -math.inf)
@@ -113,7 +113,7 @@ def test_figures_by_the_languages_of_claim_and_passage(write: Write, words: Word
 
 def test_one_class_is_not_applicable_and_no_crash(write: Write, words: WordVerifier) -> None:
     predictions = claims.predict(write([(TRUE, "support")] * 2), [by_verifier(words), BM25])
-    result = claims.measured(predictions, 0.55)
+    result = claims.measure(predictions, 0.55)
     assert result["systems"][0]["auroc"] is None
     assert tables.claims_table([result]).count("n/a") == 16
 
@@ -263,7 +263,7 @@ def test_a_gain_is_shown_only_if_documents_agree_on_it() -> None:
         never = SimpleNamespace(fingerprint="never", verify=lambda pairs: [
             replace(each, prob_supported=0.0) for each in WordVerifier().verify(pairs)
         ])  # fmt: skip
-        return claims.compared(rows, cast(Any, never), WordVerifier(), 0.5)
+        return claims.compare(rows, cast(Any, never), WordVerifier(), 0.5)
 
     sure, mixed = compared(10), compared(20, n_broken=10)
     assert (sure.gain, sure.interval, sure.shown) == (1.0, [1.0, 1.0], True)
@@ -271,8 +271,8 @@ def test_a_gain_is_shown_only_if_documents_agree_on_it() -> None:
     few, many = (compared(n, n_broken=4) for n in (4, 20))
     assert few.gain == many.gain == 0.6
     assert [(each.n_documents, each.shown) for each in (few, many)] == [(4, False), (20, True)]
-    assert claims.refused(mixed, sure)
-    assert not claims.refused(sure, sure)
+    assert claims.objection(mixed, sure)
+    assert not claims.objection(sure, sure)
     fallen = replace(sure, auroc_before=0.9, auroc_after=0.6)
     for most, refused in ((-0.1, True), (0.1, False)):  # documents have to agree on a loss
-        assert bool(claims.refused(sure, replace(fallen, auroc_interval=[-0.5, most]))) == refused
+        assert bool(claims.objection(sure, replace(fallen, auroc_interval=[-0.5, most]))) == refused

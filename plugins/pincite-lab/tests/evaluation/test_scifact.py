@@ -68,10 +68,10 @@ def test_thresholds_decide(folder: Path) -> None:
     calls: list[tuple[int, int]] = []
     rows = scifact.read_rows(folder)
     strict = Scripted(WordVerifier(), supported_from=0.5)
-    found = scifact.measured(rows, strict, lambda *n: calls.append(n))
+    found = scifact.measure(rows, strict, lambda *n: calls.append(n))
     assert calls == [(3, 3)]
     assert (found["n"], found["accuracy"]) == (3, 0.6667)
     assert found["classes"][SUPPORT]["recall"] == 0.0
     assert found["classes"][CONTRADICT]["f1"] == 1.0
     lenient = Scripted(WordVerifier(), supported_from=0.4)
-    assert scifact.measured(rows, lenient)["accuracy"] == 1.0
+    assert scifact.measure(rows, lenient)["accuracy"] == 1.0

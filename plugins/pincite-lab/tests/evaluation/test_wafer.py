@@ -22,10 +22,10 @@ from pincite_lab.evaluation.wafer import (
     Provenance,
     WaferRecord,
     claim_of,
-    contrasted,
+    contrast_of,
     in_context,
     is_featured,
-    measured,
+    measure,
     open_collection,
     read_records,
     records_in,
@@ -147,13 +147,13 @@ def pages(urls: Sequence[str]) -> list[Document | None]:
     return [None if "/gone" in url else Document(url, "Page", FILLER + BRIDGE) for url in urls]
 
 
-def measure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
+def figure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
     verifier = WordVerifier() if verifier is ... else verifier
-    return measured(records, of, verifier, lambda *_: None) or {}
+    return measure(records, of, verifier, lambda *_: None) or {}
 
 
 def test_failing_citations_are_told_from_featured_ones() -> None:
-    found = measure([*GOOD, *BAD, OTHER])
+    found = figure([*GOOD, *BAD, OTHER])
     assert found["against"] == "featured"
     assert found["labels"] == {"support": 6, "not_support": 3}
     ours, depth, first = found["systems"].values()
@@ -215,12 +215,12 @@ def test_a_collection_without_pages_as_a_user_meets_it(
 
 def test_what_failing_citations_are_compared_with() -> None:
     labelled = [record(1, "u", label="supported"), record(2, "u", label="not_supported")]
-    assert contrasted([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
-    name, rows = contrasted([*labelled, record(3, "u", label="partially_supported"), OTHER])
+    assert contrast_of([*GOOD, *BAD, OTHER, *labelled])[0] == "featured"
+    name, rows = contrast_of([*labelled, record(3, "u", label="partially_supported"), OTHER])
     assert name == "labelled"
     assert [label for _, label in rows] == ["support", "not_support", "partial"]
-    assert contrasted([*BAD, OTHER])[0] == "others"
-    assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
+    assert contrast_of([*BAD, OTHER])[0] == "others"
+    assert contrast_of(BAD) == contrast_of([*GOOD, OTHER]) == ("", [])
 
 
 def test_articles_are_split_into_a_large_part_and_two_small_ones() -> None:

@@ -231,7 +231,7 @@ def test_groups_have_negatives_of_other_documents_only(
     run, told, warned = tmp_path / "run", set[str](), list[str]()
     run.mkdir()
     of_run = Run(data, run, FILES, "base")
-    groups = g.prepared(of_run, encoder, lambda what, *_: told.add(what), warned.append)
+    groups = g.prepare_groups(of_run, encoder, lambda what, *_: told.add(what), warned.append)
     assert told == {"indexing evidence", "searching negatives", "cutting evidence"}
     assert len(warned) == 1
     assert "line 13" in warned[0]
@@ -260,7 +260,7 @@ def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
     )
     holm, gram = [r.evidence for r in found[:2]], [found[2].evidence]
     own = {"The mill of Holm": holm, "The mill of Gram": gram}
-    with g.indexed(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
+    with g.index(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
         got = g.negatives(corpus, own, False, silent)
         assert [p.text for p in got["The mill of Holm"]] == ["The mill of Gram is new."]
         assert len(got["The mill of Gram"]) == 2

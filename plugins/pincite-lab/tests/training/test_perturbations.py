@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite_lab.training.perturbations import HARD_KINDS, KINDS, negated, perturb
+from pincite_lab.training.perturbations import HARD_KINDS, KINDS, negate, perturb
 
 
 def swapped(
@@ -47,7 +47,7 @@ def test_a_name_gives_way_to_one_that_the_claim_lacks() -> None:
 @each_row("lab/training/perturbations/negation_is_added_or_removed")
 def test_negation_is_added_or_removed(claim: str, denied: str) -> None:
     assert swapped("negation", claim) == {denied}
-    assert negated("The old ferry crossing") is None
+    assert negate("The old ferry crossing") is None
 
 
 def test_a_word_gives_way_to_its_contrary_in_the_same_form() -> None:

@@ -40,7 +40,7 @@ class Worker:
     scratch: TemporaryDirectory[str]  # a killed process leaves temporary files behind
 
     @classmethod
-    async def started(cls, served: work.Served) -> "Worker":
+    async def start(cls, served: work.Served) -> "Worker":
         scratch = TemporaryDirectory(prefix="pincite-mcp-", ignore_cleanup_errors=True)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "pincite_mcp.work"),
@@ -97,16 +97,16 @@ class Workers:
     async def call(self, tool: str, arguments: dict[str, Any], report: Any) -> Any:
         """Run a tool in a worker and return its result as plain values; raises PinciteError."""
         async with self._turns:
-            worker = self._living() or await Worker.started(self._served)
+            worker = self._living() or await Worker.start(self._served)
             try:
-                found = await worker.answer({"tool": tool, "arguments": arguments}, report)
+                reply = await worker.answer({"tool": tool, "arguments": arguments}, report)
             except BaseException:
                 worker.end()
                 raise
             self._idle.append(worker)
-        if "error" in found:
-            raise PinciteError(found["error"])
-        return found["result"]
+        if "error" in reply:
+            raise PinciteError(reply["error"])
+        return reply["result"]
 
     def _living(self) -> Worker | None:
         """An idle worker that runs; removes those that were killed."""
@@ -133,8 +133,8 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     async def call(context: Context, **given: Any) -> Any:
         steps = count(1)  # MCP wants one increasing number; a call has several tasks
 
-        async def report(what: str, done: int, total: int | None) -> None:
-            await context.report_progress(next(steps), None, f"{what} {done}/{total or '?'}")
+        async def report(task: str, done: int, total: int | None) -> None:
+            await context.report_progress(next(steps), None, f"{task} {done}/{total or '?'}")
 
         try:
             return await workers.call(run.__name__, given, report)
@@ -145,7 +145,7 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
     call.__name__, call.__doc__ = run.__name__, run.__doc__
     call.__signature__ = Signature([first, *arguments], return_annotation=kind)  # type: ignore[attr-defined]
     call.__annotations__ = {"context": Context, "return": kind}
-    call.__annotations__ |= {each.name: each.annotation for each in arguments}
+    call.__annotations__ |= {parameter.name: parameter.annotation for parameter in arguments}
     return call
 
 
@@ -163,7 +163,7 @@ def serve(served: work.Served, at_once: int) -> None:
     online = served.settings.web.online
     folders = ", ".join(str(path.resolve()) for path in served.allowed) or "none"
     about = f"{ABOUT} The web may be asked: {'yes' if online else 'no'}. Files below: {folders}."
-    found = MCPServer(
+    server = MCPServer(
         "pincite",
         title="Pincite",
         instructions=about,
@@ -173,5 +173,5 @@ def serve(served: work.Served, at_once: int) -> None:
     )
     hints = ToolAnnotations(read_only_hint=True, open_world_hint=online)
     for run in work.TOOLS.values():
-        found.add_tool(_tool(run, workers), annotations=hints, structured_output=True)
-    found.run("stdio")
+        server.add_tool(_tool(run, workers), annotations=hints, structured_output=True)
+    server.run("stdio")

@@ -72,12 +72,12 @@ class Served:
         """
         for folder in self.allowed:
             try:
-                found = (folder / given).resolve(strict=True)
+                target = (folder / given).resolve(strict=True)
             except (OSError, ValueError, RuntimeError):  # missing, NUL, link loop
                 continue
-            is_inside = found.is_relative_to(folder.resolve())
-            if is_inside and (found.is_file() or found.is_dir()):  # reading a pipe may never end
-                return found
+            is_inside = target.is_relative_to(folder.resolve())
+            if is_inside and (target.is_file() or target.is_dir()):  # reading a pipe may never end
+                return target
         if not self.allowed:
             raise InputError("No file may be read: start the server with --allow FOLDER.")
         raise InputError(f"{given!r} is not below a folder that the operator allowed.")
@@ -245,16 +245,16 @@ def search_corpus(
         search = runtime.search(settings, stored, settings.filters.exclude_hosts)
         hits = search.retrieve([line], k)[0]
         documents = stored.get([hit.passage.url for hit in hits])
-    return of_hits(hits, [only or (found.corpus if found else "") for found in documents])
+    return of_hits(hits, [only or (document.corpus if document else "") for document in documents])
 
 
 def list_corpora(served: Served, progress: Progress | None = None) -> dict[str, Any]:
     """The corpora that can be searched: name and number of documents."""
-    found = []
+    corpora = []
     for name, folder in served.corpora.items():
         with engines.open(folder, None) as corpus:
-            found.append({"name": name, "n_documents": corpus.status().n_documents})
-    return {"corpora": found}
+            corpora.append({"name": name, "n_documents": corpus.status().n_documents})
+    return {"corpora": corpora}
 
 
 TOOLS: Mapping[str, Callable[..., object]] = {
@@ -320,63 +320,63 @@ _ANSWER = _names(
 _PASSAGE = _names("title url passage span")
 
 
-def picked(values: Any, wanted: Wanted | None) -> Any:
+def pick(values: Any, wanted: Wanted | None) -> Any:
     """Return the wanted parts of JSON values: of evidence the quote, else the whole passage."""
     if isinstance(values, list):
-        return [picked(each, wanted) for each in values]
+        return [pick(value, wanted) for value in values]
     if wanted is None or not isinstance(values, dict):
         return values
     left_out = {"passage", "span"} if values.get("quote") else set()
     return {
-        name: picked(values[name], part)
+        name: pick(values[name], part)
         for name, part in wanted.items()
         if name not in left_out and values.get(name) not in (None, "", [], {}, GIVEN)
     }
 
 
 def of_article(report: Report, limit: int) -> Values:
-    found: Values = picked(report.to_values(), _ARTICLE)
+    values: Values = pick(report.to_values(), _ARTICLE)
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
-    return found | {"findings": found.get("findings", [])[:limit], "advice": advice}
+    return values | {"findings": values.get("findings", [])[:limit], "advice": advice}
 
 
 def of_claim(report: Report) -> Values:
-    found = of_article(report, 1)
-    warnings = {"warnings": found["warnings"]} if "warnings" in found else {}
-    return {**found["findings"][0], "advice": wording.ADVICE, **warnings}
+    values = of_article(report, 1)
+    warnings = {"warnings": values["warnings"]} if "warnings" in values else {}
+    return {**values["findings"][0], "advice": wording.ADVICE, **warnings}
 
 
 def of_statement(report: CheckReport) -> Values:
-    found: Values = picked(report.to_values(), _names("warnings", checks=_CHECK))
-    (check,) = found.pop("checks")
+    values: Values = pick(report.to_values(), _names("warnings", checks=_CHECK))
+    (check,) = values.pop("checks")
     for reading in check.get("readings", ()):
         reading["evidence"] = [e for e in reading.get("evidence", ()) if e["side"] in SIDES]
-    return {**check, **found, "advice": check_wording.ADVICE}
+    return {**check, **values, "advice": check_wording.ADVICE}
 
 
 def of_answer(report: AnswerReport) -> Values:
-    found: Values = picked(report.to_values(), _names("warnings", answers=_ANSWER))
-    (answer,), (whole,) = found.pop("answers"), report.answers
+    values: Values = pick(report.to_values(), _names("warnings", answers=_ANSWER))
+    (answer,), (whole,) = values.pop("answers"), report.answers
     if whole.abstained:
         answer.pop("answer", None)  # it has the nearest sentences, none of them confirmed
-    named = [each for each in answer.get("references", ()) if each["number"] in whole.cited]
+    named = [ref for ref in answer.get("references", ()) if ref["number"] in whole.cited]
     cautions, advice = ask_wording.cautions(whole), ask_wording.advice([whole])
-    return {**answer, "references": named, **found, "cautions": cautions, "advice": advice}
+    return {**answer, "references": named, **values, "cautions": cautions, "advice": advice}
 
 
 def of_hits(hits: Sequence[Hit], corpora: Sequence[str]) -> Values:
     """Convert search hits; `corpora` has the corpus of each hit."""
-    found = picked([values_of(hit.passage, DIGITS) for hit in hits], _PASSAGE)
-    return {"passages": [{**e, "corpus": name} for e, name in zip(found, corpora, strict=True)]}
+    passages = pick([values_of(hit.passage, DIGITS) for hit in hits], _PASSAGE)
+    return {"passages": [{**e, "corpus": name} for e, name in zip(passages, corpora, strict=True)]}
 
 
-def _line(given: str, what: str) -> str:
-    return " ".join(_text(given, what).split())
+def _line(given: str, name: str) -> str:
+    return " ".join(_text(given, name).split())
 
 
-def _text(given: str, what: str = "text") -> str:
+def _text(given: str, name: str = "text") -> str:
     if not given.strip():
-        raise InputError(f"The {what} is empty.")
+        raise InputError(f"The {name} is empty.")
     return given.encode("utf-8", "replace").decode("utf-8")  # without lone surrogates
 
 

@@ -22,13 +22,13 @@ def _with_stores(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--data", help="Folder of the server's database.")
     @click.option("--config", type=options.FilePath, help="The server's TOML file.")
     @wraps(command)
-    def opened(data: str | None, config: Path | None, **given: Any) -> None:
+    def run(data: str | None, config: Path | None, **given: Any) -> None:
         from pincite_study import making as study_making
 
         with study_making.open_stores({"data": data} if data else {}, config) as stores:
             command(stores, **given)
 
-    return opened
+    return run
 
 
 @click.group("study", short_help="let people compare citations, passages or answers, blind")
@@ -144,13 +144,13 @@ def close(stores: "Stores", study: str) -> None:
 @_with_stores
 def delete(stores: "Stores", study: str, rater: int | None, yes: bool) -> None:
     """Delete a study with all its ratings, or one rater who asks for it."""
-    found = stores.study(study)
+    record = stores.study(study)
     what = f"rater {rater} of" if rater is not None else "all of"
     if not yes:
-        click.confirm(f"Delete {what} {one_line(found.name)!r}?", abort=True, err=True)
+        click.confirm(f"Delete {what} {one_line(record.name)!r}?", abort=True, err=True)
     if rater is None:
-        stores.studies.delete(found.study_id)
-    elif not stores.studies.forget(found.study_id, rater):
+        stores.studies.delete(record.study_id)
+    elif not stores.studies.forget(record.study_id, rater):
         raise click.UsageError(f"The study has no rater {rater}.")
     options.say("deleted")
 
@@ -165,10 +165,10 @@ def report(stores: "Stores", study: str, **wanted: Path | None) -> None:
     """Report what raters preferred, by how much, and whether they agree."""
     from pincite_study import report as study_report
 
-    found = stores.study(study)
-    counted = study_report.report_of(stores.studies, found)
+    record = stores.study(study)
+    counted = study_report.report_of(stores.studies, record)
     if wanted["csv"]:
-        options.write(study_report.as_csv(stores.studies, found), wanted["csv"])
+        options.write(study_report.as_csv(stores.studies, record), wanted["csv"])
     if wanted["values"]:
         text = json.dumps(counted, ensure_ascii=False, indent=2)
         options.write(f"{text}\n", wanted["values"])
@@ -198,9 +198,9 @@ def audit(stores: "Stores", study: str, sheet: Path | None, filled: Path | None)
 
     if bool(sheet) == bool(filled):
         raise click.UsageError("Give either --sheet FILE or --filled FILE.")
-    found = stores.study(study)
+    record = stores.study(study)
     if sheet:
-        options.write(study_audit.audit_sheet(stores.studies, found), sheet)
+        options.write(study_audit.audit_sheet(stores.studies, record), sheet)
     if filled:
         click.echo(study_audit.count_audit(study_making.text_of(filled)), nl=False)
 

@@ -75,7 +75,7 @@ class Item:
             values[getattr(pair, name)] = side | {"quote": side["quote"] and list(side["quote"])}
         return values
 
-    def compared(self, number: int) -> Compared:
+    def comparison(self, number: int) -> Compared:
         """As the report of a study counts it."""
         suggested = self.tested.score if self.compare == "citations" else None
         system = self.tested.title if self.compare == "answers" else ""

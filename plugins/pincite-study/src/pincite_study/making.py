@@ -76,7 +76,7 @@ def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
         answers = [(Path(name).stem, _read(stores, name, AnswerReport)[0]) for name in results]
         gathered, name = answers_of(answers), " / ".join(name for name, _ in answers)
     else:
-        gathered, name = _gathered(stores, results, how)
+        gathered, name = _gather(stores, results, how)
     sample = how.sample or default_sample(how.compare)
     worst = how.worst or 0.0
     chosen = draw_sample(gathered.items, sample, how.n, how.seed, how.compare, worst=worst)
@@ -93,7 +93,7 @@ def create_study(stores: Stores, results: Sequence[str], how: Making) -> Study:
     return stores.studies.create(LOCAL, plan, chosen)
 
 
-def _gathered(stores: Stores, results: Sequence[str], how: Making) -> tuple[Gathered, str]:
+def _gather(stores: Stores, results: Sequence[str], how: Making) -> tuple[Gathered, str]:
     """What reports of `verify` have that can be rated, and the title of the first."""
     sources = open_sources(how.sources) if how.sources else None
     gathered, titles = Gathered(), list[str]()
@@ -122,7 +122,7 @@ def _read(stores: Stores, result: str, kind: type[_Report]) -> tuple[_Report, bo
 def _at_hand(report: Report, sources: Sources | None, corpus: EmbeddedCorpus | None) -> DocumentOf:
     """Find a report's documents by id where they lie; one whose text has changed has another id."""
     outcomes = [(r.citation.url, r.outcome) for f in report.findings for r in f.citations]
-    read = [url or each.passage.url for url, each in outcomes if isinstance(each, Evidence)]
+    read = [url or seen.passage.url for url, seen in outcomes if isinstance(seen, Evidence)]
     cited = [sources.get(url) for url in read] if sources else []
     urls = [s.evidence.passage.url for f in report.findings for s in f.suggestions]
     suggested = corpus.get(urls) if corpus else []

@@ -278,9 +278,9 @@ def _is_own(rater: Rater, position: int) -> sa.ColumnElement[bool]:
     return (study_ratings.c.rater_id == rater.rater_id) & (study_ratings.c.position == position)
 
 
-def _chance(what: str, *numbers: int) -> float:
+def _chance(subject: str, *numbers: int) -> float:
     """Between 0 and 1, the same for the same numbers."""
-    return random.Random(f"{what} {numbers}").random()  # noqa: S311 - no secret
+    return random.Random(f"{subject} {numbers}").random()  # noqa: S311 - no secret
 
 
 def _hash(key: str) -> str:

@@ -16,7 +16,7 @@ Translate: TypeAlias = Callable[[str], str]
 def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
     """Return the figures as JSON values, see `preferences.summary`."""
     items = store.items(study.study_id)
-    compared = [item.compared(number) for number, item in items.items()]
+    compared = [item.comparison(number) for number, item in items.items()]
     ratings = [given.rating for given in store.ratings(study.study_id)]
     about = {
         "study_id": study.study_id,

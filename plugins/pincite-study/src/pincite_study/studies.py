@@ -203,8 +203,8 @@ class StudyStore:
         of_raters = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
         return self._db.write(study_raters.delete().where(of_raters)) > 0
 
-    def _first(self, this: sa.ColumnElement[bool]) -> Study | None:
-        row = self._db.first(_SHOWN.where(this))
+    def _first(self, condition: sa.ColumnElement[bool]) -> Study | None:
+        row = self._db.first(_SHOWN.where(condition))
         return Study(**row._mapping) if row else None
 
 

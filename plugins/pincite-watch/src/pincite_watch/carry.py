@@ -34,10 +34,10 @@ class Carried(NamedTuple):
     withdrawn: tuple[int, ...]  # findings whose sentence, reference or source has gone
 
 
-def carried(findings: Sequence[str], claims: Sequence[str]) -> Carried:
+def match_hashes(findings: Sequence[str], claims: Sequence[str]) -> Carried:
     """Match findings with claims that have the same hash; equal ones in their order.
 
-    >>> carried(["a", "b", "b"], ["b", "c", "a"])
+    >>> match_hashes(["a", "b", "b"], ["b", "c", "a"])
     Carried(kept=((0, 2), (1, 0)), new=(1,), withdrawn=(2,))
     """
     waiting: defaultdict[str, deque[int]] = defaultdict(deque)
@@ -70,7 +70,7 @@ def source_hash(sources: Sequence[Document | Unchecked]) -> str:
 
 def context_hash(claim: Claim, versions: Sequence[str]) -> str:
     """Hash all that a verdict depends on except the sources."""
-    cited = [[_as_cited(each) for each in some] for some in (claim.citations, claim.earlier)]
+    cited = [[_as_cited(c) for c in citations] for citations in (claim.citations, claim.earlier)]
     read = {name: value for name, value in asdict(claim).items() if name not in _UNREAD}
     return _digest([read, cited, versions])
 

@@ -93,14 +93,14 @@ def command(
     from pincite_watch.watcher import wiki_name
 
     config = given["config"]
-    limits, plan, named = _limits(given), _plan(given), _named(given, new_pages)
+    limits, plan, named = _limits(given), _plan(given), _additions(given, new_pages)
     settings = options.load_settings(given)
     site = articles.home(settings)
     wiki = wiki_name(site)
     problem = None
-    with _opened(data, config) as store, options.resumable():
+    with _open_store(data, config) as store, options.resumable():
         if list_path:
-            rows = store.published(wiki, None, None, MOST_LISTED)
+            rows = store.published_rows(wiki, None, None, MOST_LISTED)
             options.write(shown.worklist(rows), list_path)
             return
         if public is not None:
@@ -114,11 +114,11 @@ def command(
                 _add(watcher, titles, named)
                 problem = _watch(watcher, once=once)
         if status or as_json or once:
-            found = store.status()
+            figures = store.status()
             if as_json:
-                options.print_json(found)
+                options.print_json(figures)
             else:
-                click.echo(routes.metrics_text(found), nl=False)
+                click.echo(routes.metrics_text(figures), nl=False)
     if problem:
         raise problem
 
@@ -144,7 +144,7 @@ def _plan(given: dict[str, Any]) -> "Plan":
 
 
 @contextmanager
-def _opened(data: str | None, config: Path | None) -> Iterator["Watch"]:
+def _open_store(data: str | None, config: Path | None) -> Iterator["Watch"]:
     from pincite_server.database import Database
     from pincite_server.settings import load
     from pincite_watch.store import Watch
@@ -184,14 +184,14 @@ def _watcher(
         yield Watcher(store, api, run, limits, plan, usage, tell)
 
 
-def _named(given: dict[str, Any], new_pages: bool | None) -> "Watched":
+def _additions(given: dict[str, Any], new_pages: bool | None) -> "Watched":
     """What the options add to what is watched."""
     from pincite_watch.lists import Watched
 
     space, drafts = given.pop("namespace"), given.pop("drafts")
     of_drafts = () if drafts is None else (drafts,)
     return Watched(
-        categories=tuple((each, space) for each in given.pop("category")),
+        categories=tuple((name, space) for name in given.pop("category")),
         piles=given.pop("pagepile"),
         queries=given.pop("petscan"),
         drafts=of_drafts,
@@ -212,14 +212,14 @@ def _add(watcher: "Watcher", titles: Path | None, named: "Watched") -> None:
 def _titles(path: Path | None, site: "Site") -> list[str]:
     from pincite.wiki.addresses import addresses_in
 
-    found = addresses_in(options.read_lines(path), site) if path else []
-    if others := [str(each) for each in found if each.site != site or not each.title]:
+    pages = addresses_in(options.read_lines(path), site) if path else []
+    if others := [str(page) for page in pages if page.site != site or not page.title]:
         more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
         raise InputError(
             f"{path}: no titles of {site.host}: {'; '.join(others[:MOST_NAMED])}{more}. "
             "Watch each wiki by a watcher of its own."
         )
-    return [each.title for each in found if each.title]
+    return [page.title for page in pages if page.title]
 
 
 def _watch(watcher: "Watcher", *, once: bool) -> PinciteError | None:

@@ -180,11 +180,11 @@ def _shown_by(claim: Claim, result: CitationResult, evidence: Evidence) -> Kind:
     agrees = network is not None and network <= decide.COUNTS_BELOW
     if result.other_copy or not (quoted and agrees and _says_the_rest(claim, evidence, seen)):
         return Kind.NETWORK
-    mine, theirs = values(seen.claim)[:1], values(seen.source)[:1]
-    if mine and theirs and bool(mine[0].dates) == bool(theirs[0].dates):
-        return Kind.DATE if mine[0].dates else Kind.NUMBER
+    in_claim, in_source = values(seen.claim)[:1], values(seen.source)[:1]
+    if in_claim and in_source and bool(in_claim[0].dates) == bool(in_source[0].dates):
+        return Kind.DATE if in_claim[0].dates else Kind.NUMBER
     is_named = seen.claim[:1].isupper() and seen.source[:1].isupper()
-    return Kind.NAME if is_named and not (mine or theirs) else Kind.NETWORK
+    return Kind.NAME if is_named and not (in_claim or in_source) else Kind.NETWORK
 
 
 def _says_the_rest(claim: Claim, evidence: Evidence, seen: Witness) -> bool:

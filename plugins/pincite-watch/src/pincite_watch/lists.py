@@ -32,23 +32,23 @@ class Watched:
         return cls(**{name: tuple(values) for name, values in stored.items()})
 
     def __or__(self, other: "Watched") -> "Watched":
-        names = [each.name for each in fields(self)]
+        names = [part.name for part in fields(self)]
         both = {name: {*getattr(self, name), *getattr(other, name)} for name in names}
         return Watched(**{name: tuple(sorted(values)) for name, values in both.items()})
 
     def titles(self, api: ActionApi) -> list[str]:
         """Read the lists."""
         wiki = f"{api.site.language}wiki" if api.site.host.endswith(".wikipedia.org") else ""
-        found: list[str] = []
+        titles: list[str] = []
         for category, namespace in self.categories:
-            found += members(api, category_at(category, api.site)[1], namespace)
+            titles += members(api, category_at(category, api.site)[1], namespace)
         for number in self.piles:
-            found += page_pile(api.web, number, wiki.replace("-", "_"))
+            titles += page_pile(api.web, number, wiki.replace("-", "_"))
         for number in self.queries:
-            found += pet_scan(api.web, number)
+            titles += pet_scan(api.web, number)
         for namespace in self.drafts:
-            found += in_namespace(api, namespace)
-        return found
+            titles += in_namespace(api, namespace)
+        return titles
 
 
 class Changes(NamedTuple):
@@ -79,8 +79,8 @@ def listing(api: ActionApi, name: str, **parameters: object) -> Iterator[list[Ma
 def in_namespace(api: ActionApi, namespace: int) -> list[str]:
     """The titles of all pages of a namespace, such as 118, the drafts of English Wikipedia."""
     asked = {"apnamespace": namespace, "aplimit": 500, "apfilterredir": "nonredirects"}
-    found = listing(api, "allpages", **asked)
-    return [str(row["title"]) for rows in found for row in rows if "title" in row]
+    batches = listing(api, "allpages", **asked)
+    return [str(row["title"]) for rows in batches for row in rows if "title" in row]
 
 
 def changes(api: ActionApi, read_to: str, namespaces: Iterable[int]) -> Iterator[Changes]:
@@ -118,18 +118,18 @@ def changes(api: ActionApi, read_to: str, namespaces: Iterable[int]) -> Iterator
 def page_pile(web: Web, number: int, database: str) -> list[str]:
     """The titles of a PagePile; `database` is the name of the wiki's, such as enwiki."""
     asked = {"id": number, "action": "get_data", "doit": 1, "format": "json"}
-    found = _json(web, f"{PAGEPILE}?{urlencode(asked)}")
-    if database and found.get("wiki", database) != database:
-        raise InputError(f"PagePile {number} lists pages of {found['wiki']}, not of {database}.")
-    return _titles(found.get("pages"), f"PagePile {number}")
+    pile = _json(web, f"{PAGEPILE}?{urlencode(asked)}")
+    if database and pile.get("wiki", database) != database:
+        raise InputError(f"PagePile {number} lists pages of {pile['wiki']}, not of {database}.")
+    return _titles(pile.get("pages"), f"PagePile {number}")
 
 
 def pet_scan(web: Web, number: int) -> list[str]:
     """The titles of a saved PetScan query."""
-    found = _json(web, f"{PETSCAN}?{urlencode({'psid': number, 'format': 'json', 'doit': 1})}")
-    rows = found.get("pages")
+    reply = _json(web, f"{PETSCAN}?{urlencode({'psid': number, 'format': 'json', 'doit': 1})}")
+    rows = reply.get("pages")
     if rows is None:  # its form for old tools
-        parts = found.get("*") or [{}]
+        parts = reply.get("*") or [{}]
         rows = ((parts[0] if isinstance(parts, list) else {}).get("a") or {}).get("*")
     return _titles(rows, f"PetScan query {number}")
 
@@ -137,17 +137,17 @@ def pet_scan(web: Web, number: int) -> list[str]:
 def _json(web: Web, url: str) -> dict[str, Any]:
     reply = web.get(url, accept="application/json")
     try:
-        found = json.loads(reply.body)
+        content = json.loads(reply.body)
     except (ValueError, RecursionError):
-        found = None
-    if reply.status != 200 or not isinstance(found, dict):
+        content = None
+    if reply.status != 200 or not isinstance(content, dict):
         raise InputError(f"{url} sent no list (HTTP {reply.status}). Check its number.")
-    return found
+    return content
 
 
-def _titles(rows: object, what: str) -> list[str]:
+def _titles(rows: object, source: str) -> list[str]:
     if not isinstance(rows, list):
-        raise InputError(f"{what} has no list of pages.")
+        raise InputError(f"{source} has no list of pages.")
     titles: list[str] = []
     for row in rows:
         title = row

@@ -17,7 +17,7 @@ from pincite_server.requests import Body, IdPath, Text, page_of, read_cursor
 from pincite_server.routing import Router
 from pincite_server.site import Stores
 from pincite_server.tables import iso, now
-from pincite_watch.shown import shown
+from pincite_watch.shown import values
 from pincite_watch.store import Hidden, Watch
 
 PUBLIC = "public"  # a note of a wiki: its findings can be read without a login
@@ -60,7 +60,7 @@ def list_findings(
         raise Problem(401, "not_logged_in", "The findings of this wiki need a login.")
     title = wanted.title.replace("_", " ") or None
     after: Any = read_cursor(wanted.cursor, (int, str))
-    rows = store.published(wanted.wiki, title, after, wanted.limit + 1, hidden=wanted.hidden)
+    rows = store.published_rows(wanted.wiki, title, after, wanted.limit + 1, hidden=wanted.hidden)
     shown_rows, following = page_of(list(rows), wanted.limit, lambda r: (r.rank, r.finding_id))
     say = translations(language_of(request)).gettext
     checked = store.revision(wanted.wiki, title) if title else None
@@ -69,7 +69,7 @@ def list_findings(
         "title": title,
         "revision": checked,
         "current": None if wanted.revision is None else wanted.revision == checked,
-        "findings": [shown(row, say, is_public=is_public) for row in shown_rows],
+        "findings": [values(row, say, is_public=is_public) for row in shown_rows],
         "next": following,
     }
     return _answer(request, answer, any_site=is_public)

@@ -31,11 +31,11 @@ KINDS = {
 
 
 def reasons(record: dict[str, Any], say: Callable[[str], str] = str) -> list[str]:
-    found = [phrase(Note(code, _values(values)), say) for code, values in record["notes"]]
+    texts = [phrase(Note(code, _values(values)), say) for code, values in record["notes"]]
     if record["unread"]:
         reason, detail = record["unread"]
-        found.append(why_unchecked(Unchecked(record["source_url"], Reason(reason), detail), say))
-    return found
+        texts.append(why_unchecked(Unchecked(record["source_url"], Reason(reason), detail), say))
+    return texts
 
 
 def public_record(row: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def public_record(row: Any) -> dict[str, Any]:
     return row.record | quoting if row.private else dict(row.record)
 
 
-def shown(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False) -> dict[str, Any]:
+def values(row: Any, say: Callable[[str], str] = str, *, is_public: bool = False) -> dict[str, Any]:
     """The values of a finding, as in README.md."""
     record = public_record(row) if is_public else row.record
     url = record["source_url"]

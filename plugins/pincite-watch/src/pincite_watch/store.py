@@ -87,7 +87,7 @@ class Watch:
         with self._db.writing() as db:
             return _add(db, wiki, titles, priority, now())
 
-    def changed(self, wiki: str, seen: Changes, settle: float, new_in: Container[int]) -> None:
+    def queue_edits(self, wiki: str, seen: Changes, settle: float, new_in: Container[int]) -> None:
         """Queue the watched pages that changed, and note up to where changes were read.
 
         A page is due `settle` seconds after its last edit, but not much later than after the first
@@ -101,7 +101,7 @@ class Watch:
             for old, new in seen.moves:
                 _rename(db, wiki, old, new)
             for some in _portions(seen.titles):
-                this = pages.update().where(_titled(wiki, some))
+                this = pages.update().where(_of_titles(wiki, some))
                 db.execute(this.values(priority=CHANGED, due=due, changed=first))
             added = [title for title, namespace in seen.new if namespace in new_in]
             _add(db, wiki, added, NEW, at + settle)
@@ -121,15 +121,15 @@ class Watch:
         values |= {"due": due, "priority": LISTED, "problem": None, "changed": None}
         with self._db.writing() as db:
             _rename(db, page.wiki, page.title, title)
-            db.execute(pages.update().where(_titled(page.wiki, [title])).values(values))
+            db.execute(pages.update().where(_of_titles(page.wiki, [title])).values(values))
 
     def postpone(self, page: PageRow, until: float, problem: str | None = None) -> None:
         """Leave a page in the queue for later: a problem, or the day's budget is spent."""
         failures = page.failures + 1 if problem else page.failures
-        this = pages.update().where(_titled(page.wiki, [page.title]))
+        this = pages.update().where(_of_titles(page.wiki, [page.title]))
         self._db.write(this.values(due=until, problem=problem, failures=failures, changed=None))
 
-    def failed(self, page: PageRow, problem: str) -> None:
+    def retry_later(self, page: PageRow, problem: str) -> None:
         """Try a page again later, each time after twice as long."""
         wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(page.failures, 20))
         self.postpone(page, now() + wait, problem)
@@ -140,12 +140,12 @@ class Watch:
             if page.page_id is not None:
                 live = _of_page(page.wiki, page.page_id) & (findings.c.state != State.WITHDRAWN)
                 db.execute(findings.update().where(live).values(state=State.WITHDRAWN))
-            this = pages.update().where(_titled(page.wiki, [page.title]))
+            this = pages.update().where(_of_titles(page.wiki, [page.title]))
             db.execute(this.values(due=None, problem=problem))
 
     # ── Findings ─────────────────────────────────────────────────────────────────────────────────
 
-    def held(self, wiki: str, page_id: int) -> list[Held]:
+    def held_findings(self, wiki: str, page_id: int) -> list[Held]:
         """The findings of a page that may still hold, in the order of the page."""
         fields = [findings.c[name] for name in Held._fields]
         live = _of_page(wiki, page_id) & (findings.c.state != State.WITHDRAWN)
@@ -168,8 +168,8 @@ class Watch:
         )  # fmt: skip
         with self._db.writing() as db:
             if kept:
-                found = ({"which": which, "until": t, **asdict(place)} for which, place, t in kept)
-                db.execute(move, list(found))
+                moves = ({"which": which, "until": t, **asdict(place)} for which, place, t in kept)
+                db.execute(move, list(moves))
             for some in _portions(withdrawn):
                 gone = findings.update().where(row.in_(some))
                 db.execute(gone.values(state=State.WITHDRAWN))
@@ -218,7 +218,7 @@ class Watch:
             if row := db.execute(sa.select(findings).where(this)).first():
                 db.execute(findings.update().where(_equal(row._asdict())).values(hidden=None))
 
-    def published(
+    def published_rows(
         self,
         wiki: str,
         title: str | None,
@@ -248,9 +248,9 @@ class Watch:
 
     def revision(self, wiki: str, title: str) -> int | None:
         """The last revision of a page that was checked."""
-        wanted = sa.select(pages.c.revision).where(_titled(wiki, [title]))
-        found: int | None = self._db.scalar(wanted)
-        return found
+        wanted = sa.select(pages.c.revision).where(_of_titles(wiki, [title]))
+        last: int | None = self._db.scalar(wanted)
+        return last
 
     # ── Counts and notes ─────────────────────────────────────────────────────────────────────────
 
@@ -260,10 +260,10 @@ class Watch:
 
     def spent(self, *names: str) -> dict[str, float]:
         """What was used today, of what is named."""
-        this = (counts.c.day == day_of(now())) & counts.c.what.in_([_name(each) for each in names])
+        this = (counts.c.day == day_of(now())) & counts.c.what.in_([_name(name) for name in names])
         rows = self._db.rows(sa.select(counts.c.what, counts.c.n).where(this))
-        found = {row.what: row.n for row in rows}
-        return {name: found.get(_name(name), 0.0) for name in names}
+        amounts = {row.what: row.n for row in rows}
+        return {name: amounts.get(_name(name), 0.0) for name in names}
 
     def note(self, wiki: str, name: str) -> str | None:
         this = (notes.c.wiki == wiki) & (notes.c.name == name)
@@ -310,7 +310,7 @@ def _with_title() -> sa.Select[Any]:
     return sa.select(findings, pages.c.title).join_from(findings, pages, same)
 
 
-def _titled(wiki: str, titles: Sequence[str]) -> sa.ColumnElement[bool]:
+def _of_titles(wiki: str, titles: Sequence[str]) -> sa.ColumnElement[bool]:
     return (pages.c.wiki == wiki) & pages.c.title.in_(titles)
 
 
@@ -329,7 +329,7 @@ def _equal(row: Mapping[str, Any]) -> sa.ColumnElement[bool]:
 def _add(db: sa.Connection, wiki: str, titles: Iterable[str], priority: int, due: float) -> int:
     added = 0
     for some in _portions(list(dict.fromkeys(titles))):
-        known = set(db.scalars(sa.select(pages.c.title).where(_titled(wiki, some))))
+        known = set(db.scalars(sa.select(pages.c.title).where(_of_titles(wiki, some))))
         rows = [
             {"wiki": wiki, "title": title, "priority": priority, "due": due, "failures": 0}
             for title in some
@@ -343,9 +343,9 @@ def _add(db: sa.Connection, wiki: str, titles: Iterable[str], priority: int, due
 
 def _rename(db: sa.Connection, wiki: str, old: str, new: str) -> None:
     """Give a watched page its new title; perhaps that is watched, too."""
-    this = pages.update().where(_titled(wiki, [old]))
-    if old != new and db.scalar(sa.select(pages.c.title).where(_titled(wiki, [old]))):
-        db.execute(pages.delete().where(_titled(wiki, [new])))
+    this = pages.update().where(_of_titles(wiki, [old]))
+    if old != new and db.scalar(sa.select(pages.c.title).where(_of_titles(wiki, [old]))):
+        db.execute(pages.delete().where(_of_titles(wiki, [new])))
         db.execute(this.values(title=new))
 
 
@@ -359,8 +359,8 @@ def _count(db: sa.Connection, done: Mapping[str, float]) -> None:
         _put(db, counts, {"day": day, "what": _name(what), "n": n}, {"n": counts.c.n + n})
 
 
-def _name(what: str) -> str:
-    return what[:LONGEST]
+def _name(label: str) -> str:
+    return label[:LONGEST]
 
 
 def _note(db: sa.Connection, wiki: str, name: str, value: str) -> None:

@@ -33,7 +33,7 @@ from pincite.wiki.api import ActionApi, Page, WikiError, article_of, fetch_page
 from pincite.wiki.suggest import date_format_of
 from pincite_server.database import DatabaseError
 from pincite_server.tables import now
-from pincite_watch.carry import carried, context_hash, inputs_hash, source_hash, text_hash
+from pincite_watch.carry import context_hash, inputs_hash, match_hashes, source_hash, text_hash
 from pincite_watch.gate import PUBLISHED, Kind, record_of
 from pincite_watch.lists import Watched, changes
 from pincite_watch.store import REQUESTS, PageRow, Place, Watch
@@ -81,7 +81,7 @@ class Usage:
         if step.state in ("requested", "archive"):
             self.requests[self.archive if step.state == "archive" else host_of(step.url)] += 1
 
-    def taken(self) -> dict[str, float]:
+    def take(self) -> dict[str, float]:
         before, self._cpu = self._cpu, sum(os.times()[:4])
         used = {_requests(host): float(n) for host, n in self.requests.items()}
         self.requests.clear()
@@ -101,7 +101,7 @@ class _Statement(NamedTuple):
     @property
     def is_unread(self) -> bool:
         """Whether a source could not be read, and may be on another day."""
-        failures = [each.not_live or each.source for each in self.cited]
+        failures = [cited.not_live or cited.source for cited in self.cited]
         return any(isinstance(why, Unchecked) and why.reason in _PASSING for why in failures)
 
 
@@ -150,7 +150,7 @@ class Watcher:
         try:
             for reply in changes(self.api, since, watched.namespaces):
                 self.usage.requests[self.api.site.host] += 1
-                self.store.changed(self.wiki, reply, self.plan.settle_seconds, watched.new_in)
+                self.store.queue_edits(self.wiki, reply, self.plan.settle_seconds, watched.new_in)
         except (WikiError, FetchError) as error:
             self.tell(str(error))
             return error
@@ -170,20 +170,20 @@ class Watcher:
         except PinciteError as error:  # it costs its page, never the run
             problem = Failed("internal", str(error))
         if problem:
-            self.store.failed(page, problem.detail)
+            self.store.retry_later(page, problem.detail)
             self.tell(f"{page.title}: {problem.detail}")
-        self.store.count(self.usage.taken())
+        self.store.count(self.usage.take())
         return True
 
     def _check(self, page: PageRow) -> Failed | None:
         try:
-            fetched = self._fetched(page)
+            fetched = self._fetch(page)
         except (WikiError, FetchError) as error:
             self.tell(f"{page.title}: {error}")
             if isinstance(error, WikiError) and error.code in _GONE:
                 self.store.gone(page, str(error))
             else:
-                self.store.failed(page, str(error))
+                self.store.retry_later(page, str(error))
             return None
         page_id, revision = int(fetched.page_id), int(fetched.revision_id)
         if page.page_id not in (None, page_id):
@@ -205,24 +205,24 @@ class Watcher:
             self.store.done(page, fetched.title, page_id, revision, due)
         return None
 
-    def _fetched(self, page: PageRow) -> Page:
+    def _fetch(self, page: PageRow) -> Page:
         """Fetch a page by its title, or by its id if it left the title without a redirect."""
         site, number = self.api.site, str(page.page_id)
         by_title = ArticleAddress(site, page.title)
         by_id = page.page_id and ArticleAddress(site, page_id=number)
         self.usage.requests[site.host] += 1
         try:
-            found = fetch_page(self.api, by_title)
+            fetched = fetch_page(self.api, by_title)
         except WikiError as error:
             if not by_id or error.code != "missing":
                 raise
             return fetch_page(self.api, by_id)
-        if not by_id or found.page_id == number:
-            return found
+        if not by_id or fetched.page_id == number:
+            return fetched
         try:
             return fetch_page(self.api, by_id)
         except WikiError:  # it was deleted, and another page has its title
-            return found
+            return fetched
 
     def _judge(self, article: Article, page_id: int, revision: int) -> float | None:
         """Carry the findings of the last revision, and judge what is left.
@@ -230,34 +230,34 @@ class Watcher:
         Returns when the page is due again; None if the day's budget ended before.
         """
         statements = self._statements(article)
-        held = self.store.held(self.wiki, page_id)
-        found = carried([each.inputs for each in held], [each.inputs for each in statements])
+        held = self.store.held_findings(self.wiki, page_id)
+        change = match_hashes([f.inputs for f in held], [s.inputs for s in statements])
         at = now()
         expires = at + self.plan.expire_days * DAY
-        kept = [(held[f].finding_id, statements[c].place, expires) for f, c in found.kept]
+        kept = [(held[f].finding_id, statements[c].place, expires) for f, c in change.kept]
         # A source that cannot be read today withdraws nothing, until the finding expires.
-        new, gone = [statements[n] for n in found.new], [held[n] for n in found.withdrawn]
-        unread = [each for each in new if each.is_unread]
-        read = [each for each in gone if each.kind != Kind.UNCHECKED and each.expires > at]
-        for f, c in carried([each.context for each in read], [s.context for s in unread]).kept:
+        new, gone = [statements[n] for n in change.new], [held[n] for n in change.withdrawn]
+        unread = [s for s in new if s.is_unread]
+        read = [f for f in gone if f.kind != Kind.UNCHECKED and f.expires > at]
+        for f, c in match_hashes([f.context for f in read], [s.context for s in unread]).kept:
             kept.append((read[f].finding_id, unread[c].place, read[f].expires))
             new.remove(unread[c])
             gone.remove(read[f])
-        self.store.carry(kept, [each.finding_id for each in gone], revision)
+        self.store.carry(kept, [f.finding_id for f in gone], revision)
         hidden = {(x.claim_sha256, x.source_hash): x.hidden for x in held if x.hidden}
-        for each in new:
+        for statement in new:
             if not self.limits.allow(self.store.spent(*_BUDGET)):
                 return None
-            values = self._values(each, article) | {
+            values = self._values(statement, article) | {
                 "wiki": self.wiki,
                 "page_id": page_id,
                 "revision": revision,
                 "expires": expires,
-                "hidden": hidden.get((text_hash(each.claim.text), each.source_hash)),
+                "hidden": hidden.get((text_hash(statement.claim.text), statement.source_hash)),
             }
-            used = {"citations": float(len(each.claim.citations)), **self.usage.taken()}
-            self.store.add_finding(each.place, values, used)
-        waits = len(kept) > len(found.kept)
+            used = {"citations": float(len(statement.claim.citations)), **self.usage.take()}
+            self.store.add_finding(statement.place, values, used)
+        waits = len(kept) > len(change.kept)
         return at + (DAY if waits else DUE_AGAIN * self.plan.expire_days * DAY)
 
     def _statements(self, article: Article) -> list[_Statement]:
@@ -265,20 +265,20 @@ class Watcher:
         if copies.web:  # a source may have changed since an earlier check, and memory is finite
             copies.web.forget()
         copies.prepare(article)
-        found, versions = [], [*self._versions, self._settings]
+        statements, versions = [], [*self._versions, self._settings]
         for claim in article.claims:
             if claim.span is None:
                 continue
             cited, earlier = (
-                [self._source(each, article.timestamp) for each in some]
+                [self._source(citation, article.timestamp) for citation in some]
                 for some in (claim.citations, claim.earlier)
             )
             text = claim.span.of(article.source)
             place = Place(claim.span.start, claim.span.end, _sha256(text))
             context, hashed = context_hash(claim, versions), _hash_of(cited)
             inputs = inputs_hash(context, hashed, _hash_of(earlier))
-            found.append(_Statement(claim, cited, place, context, hashed, inputs))
-        return found
+            statements.append(_Statement(claim, cited, place, context, hashed, inputs))
+        return statements
 
     def _source(self, citation: Citation, written: str | None) -> CitedSource:
         return errors.attempt(
@@ -293,19 +293,19 @@ class Watcher:
         (finding,) = self.run.second.on(article, [finding], lambda done, total: None)
         return finding
 
-    def _values(self, each: _Statement, article: Article) -> dict[str, object]:
-        finding = self._finding(each.claim, article)
+    def _values(self, statement: _Statement, article: Article) -> dict[str, object]:
+        finding = self._finding(statement.claim, article)
         today = datetime.now(UTC).date()
-        sources = [cited.source for cited in each.cited]
+        sources = [cited.source for cited in statement.cited]
         record = record_of(finding, sources, today, date_format_of(article.source))
         verifier, judge = self._versions
         return {
-            "claim_hash": each.claim.claim_id,
-            "claim_sha256": text_hash(each.claim.text),
-            "claim": each.claim.text,
-            "source_hash": each.source_hash,
-            "context": each.context,
-            "inputs": each.inputs,
+            "claim_hash": statement.claim.claim_id,
+            "claim_sha256": text_hash(statement.claim.text),
+            "claim": statement.claim.text,
+            "source_hash": statement.source_hash,
+            "context": statement.context,
+            "inputs": statement.inputs,
             "private": self._is_private(finding),
             "verifier": verifier,
             "judge": judge,
@@ -339,7 +339,7 @@ class Watcher:
 
 
 def _hash_of(cited: Sequence[CitedSource]) -> str:
-    return source_hash([each.source for each in cited])
+    return source_hash([c.source for c in cited])
 
 
 def _sha256(text: str) -> str:

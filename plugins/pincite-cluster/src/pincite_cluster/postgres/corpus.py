@@ -156,11 +156,11 @@ class PostgresCorpus(Corpus):
 
     def add_with(self, documents: Sequence[Document], known: Vectors) -> int:
         self._require_write()
-        ready = self._prepared(self._changed(documents), known)  # before the others have to wait
+        ready = self._prepare(self._to_write(documents), known)  # before the others have to wait
 
         def put() -> int:
-            changed = self._changed(documents)  # another may have written meanwhile
-            ready.update(self._prepared([d for d in changed if d.url not in ready], known))
+            changed = self._to_write(documents)  # another may have written meanwhile
+            ready.update(self._prepare([d for d in changed if d.url not in ready], known))
             self._remove([document.url for document in changed])
             self._insert([ready[document.url] for document in changed])
             if not self._defers.is_set():
@@ -179,13 +179,13 @@ class PostgresCorpus(Corpus):
                 f"{self.address} was opened for reading. Open it with write=True to change it."
             )
 
-    def _changed(self, documents: Sequence[Document]) -> list[Document]:
+    def _to_write(self, documents: Sequence[Document]) -> list[Document]:
         """The documents that are new or differ from those stored; of one address only the last."""
         latest = list({document.url: document for document in documents}.values())
         compared = zip(latest, self.compare(latest), strict=True)
         return [document for document, how in compared if how != "same"]
 
-    def _prepared(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
+    def _prepare(self, documents: Sequence[Document], known: Vectors) -> dict[str, Prepared]:
         """Each document by its address with its passages and, if there is an encoder, vectors."""
         cut = [passages(document) for document in documents]
         vectors: Iterator[Floats] = iter(())
@@ -200,12 +200,12 @@ class PostgresCorpus(Corpus):
         }
 
     def _writing(self, work: Callable[[], _T]) -> _T:
-        def checked() -> _T:
+        def check_first() -> _T:
             if self._about("state") != [(self._state,)]:
                 raise StaleCorpus(f"{self.address} was rebuilt. Run the same command again.")
             return work()
 
-        return self._there.writing(checked)
+        return self._there.writing(check_first)
 
     def _insert(self, parts: Sequence[Prepared]) -> None:
         following = "nextval(pg_get_serial_sequence('{documents}', 'id'))"
@@ -275,8 +275,8 @@ class PostgresCorpus(Corpus):
         keys = list(map(key_of, urls))
         sql = f"SELECT {_HEAD}, d.text FROM {{documents}} d WHERE d.key = ANY(%s)"
         rows = self._there.rows(sql, keys)
-        found = {key: _head(key, *row).with_text(_text(text)) for key, *row, text in rows}
-        return [found.get(key) for key in keys]
+        documents = {key: _head(key, *row).with_text(_text(text)) for key, *row, text in rows}
+        return [documents.get(key) for key in keys]
 
     def every(self) -> Iterator[Head]:
         last = 0
@@ -287,10 +287,10 @@ class PostgresCorpus(Corpus):
 
     def compare(self, documents: Sequence[Document]) -> list[Comparison]:
         heads = self.heads(key_of(document.url) for document in documents)
-        found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
+        pairs = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
         return [
             "new" if head is None else "same" if head.version == now else "changed"
-            for head, now in found
+            for head, now in pairs
         ]
 
     def versions(self) -> dict[str, str]:
@@ -307,24 +307,24 @@ class PostgresCorpus(Corpus):
 
     def ids(self, urls: Sequence[str]) -> list[str | None]:
         heads = self.heads(map(key_of, urls))
-        found = [heads.get(key_of(url)) for url in urls]
-        return [head.doc_id if head else None for head in found]
+        of_urls = [heads.get(key_of(url)) for url in urls]
+        return [head.doc_id if head else None for head in of_urls]
 
     def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
         wanted = {(key_of(passage.url), *passage.span): passage.passage_id for passage in passages}
         sql = f"SELECT d.key, p.first, p.last, p.vector::real[] FROM {_JOIN} WHERE d.key = ANY(%s)"
         keys = list({key for key, *_ in wanted})
         rows = self._there.rows(sql, keys) if self.has_vectors else []
-        found = {tuple(place): np.asarray(vector, np.float32) for *place, vector in rows}
-        return {id_: found[place] for place, id_ in wanted.items() if place in found}
+        by_place = {tuple(place): np.asarray(vector, np.float32) for *place, vector in rows}
+        return {id_: by_place[place] for place, id_ in wanted.items() if place in by_place}
 
     def spans(self, keys: Sequence[str]) -> dict[str, list[Span]]:
         """The spans of the documents' passages, in order."""
-        found = defaultdict[str, list[Span]](list)
+        by_key = defaultdict[str, list[Span]](list)
         where = f"FROM {_JOIN} WHERE d.key = ANY(%s) ORDER BY p.id"
         for key, *span in self._there.rows(f"SELECT d.key, p.first, p.last {where}", list(keys)):
-            found[key].append(Span(*span))
-        return found
+            by_key[key].append(Span(*span))
+        return by_key
 
     def manifest(self) -> Mapping[str, str]:
         [[digest]] = self._about("digest")
@@ -359,14 +359,14 @@ class PostgresCorpus(Corpus):
     ) -> list[list[Hit]]:
         """As in all corpora, on one snapshot."""
 
-        def found() -> list[list[Hit]]:
+        def search() -> list[list[Hit]]:
             seen: dict[str, Head] = {}
-            ranked = [self._ranked(*one, n, seen) for one in searches]
+            ranked = [self._rank(*one, n, seen) for one in searches]
             return merge_runs(self.read, ranked, merge)
 
-        return self._there.reading(found)
+        return self._there.reading(search)
 
-    def _ranked(
+    def _rank(
         self, retriever: CorpusRetriever, queries: Sequence[Query], k: int, seen: dict[str, Head]
     ) -> list[list[tuple[Found, float]]]:
         filters, vectors = retriever.filters, None
@@ -404,15 +404,15 @@ class PostgresCorpus(Corpus):
             f" (SELECT %s::vector({dim}) AS q) AS question, {_among(where)} ORDER BY {order}"
             " LIMIT %s) SELECT id, score FROM near ORDER BY score DESC"
         )
-        found = [self._there.rows(sql, _vector(vector), depth) for vector in vectors]
-        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in rows] for rows in found]
+        rankings = [self._there.rows(sql, _vector(vector), depth) for vector in vectors]
+        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in rows] for rows in rankings]
 
     def by_words(self, queries: Sequence[Query], depth: int, filters: Filters) -> list[Scored]:
         asked, among = list(map(_words_in, queries)), _among(expression(filters))
         forms = {word + form for words in asked for word in words for form in ("", IN_TITLE)}
         n_all, having = self.having(forms)
         mean = float(self._about("greatest(n_words, 1)::float8 / greatest(n_passages, 1)")[0][0])
-        found: list[Scored] = []
+        rankings: list[Scored] = []
         for words in asked:
             both = {**words, **{w + IN_TITLE: lexical.TITLE_BOOST * x for w, x in words.items()}}
             known = {w: x * idf(n_all, having[w]) for w, x in both.items() if w in having}
@@ -424,14 +424,14 @@ class PostgresCorpus(Corpus):
             rows = self._best(known, rarest[:n_read], depth, among, mean)
             if len(rows) < depth and n_read < len(rarest):
                 rows = self._best(known, rarest, depth, among, mean)
-            found.append(rows)
-        return found
+            rankings.append(rows)
+        return rankings
 
     def _best(
         self, words: Mapping[str, float], read: Sequence[str], depth: int, among: str, mean: float
     ) -> Scored:
         """The best by BM25 of all words, among passages that have one of those to `read`."""
-        quoted = list(map(_quoted, read))
+        quoted = list(map(_quote, read))
         # The length's logarithm (1) divides a word's rank.
         rank = " + ".join(["%s * ts_rank(p.words, %s::tsquery, 1)"] * len(read))
         pairs = itertools.chain(*zip(map(words.__getitem__, read), quoted, strict=True))
@@ -446,11 +446,11 @@ class PostgresCorpus(Corpus):
 
     def places(self, keys: Collection[Any], seen: dict[str, Head]) -> dict[Any, Found]:
         sql = f"SELECT p.id, p.first, p.last, {_HEAD} FROM {_JOIN} WHERE p.id = ANY(%s)"
-        found = {}
+        by_key = {}
         for key, first, last, *row in self._there.rows(sql, list(keys)):
             head = seen.get(row[0]) or seen.setdefault(row[0], _head(*row))
-            found[key] = Found(key, Span(first, last), head)
-        return found
+            by_key[key] = Found(key, Span(first, last), head)
+        return by_key
 
     def read(self, places: Sequence[Found]) -> list[Passage]:
         text = "substring(d.text from p.first_byte + 1 for p.n_bytes)"
@@ -488,7 +488,7 @@ def key_of(url: str) -> str:
     return sha256(raw(url)).hexdigest()[:KEY_DIGITS]
 
 
-def _stated(document: Document) -> str:
+def _facts_json(document: Document) -> str:
     """All that is known of a document besides its text, in ASCII."""
     facts = [document.doc_id, document.url, document.title, document.kind, document.published]
     return json.dumps([*facts, document.fetched, document.language, dict(document.meta)])
@@ -496,13 +496,13 @@ def _stated(document: Document) -> str:
 
 def _words_in(query: Query) -> Mapping[str, float]:
     """A query's words. Of an English one no other forms, which are rare but say nothing."""
-    found, english = lexical.weights(query), identify(text_of(query)) == "en"
-    return {w: x for w, x in found.items() if not (english and w.endswith(lexical.CUT))}
+    weights, english = lexical.weights(query), identify(text_of(query)) == "en"
+    return {w: x for w, x in weights.items() if not (english and w.endswith(lexical.CUT))}
 
 
 def _document_row(id_: int, document: Document, n_passages: int) -> tuple[Any, ...]:
     facts, key = Facts.of(document), key_of(document.url)
-    row = id_, key, content_hash(document), _stated(document), n_passages, raw(document.text)
+    row = id_, key, content_hash(document), _facts_json(document), n_passages, raw(document.text)
     return *row, facets_of(facts), *days_of(document.published), json.dumps(numbers_of(facts))
 
 
@@ -529,10 +529,10 @@ def _tsvector(text: Sequence[str], title: Sequence[str]) -> str:
             n_bytes += size
             if size <= MAX_WORD_BYTES and n_bytes <= MAX_TEXT_BYTES and n <= MAX_POSITION:
                 positions[word + mark].append(str(n))
-    return " ".join(f"{_quoted(word)}:{','.join(of_word)}" for word, of_word in positions.items())
+    return " ".join(f"{_quote(word)}:{','.join(of_word)}" for word, of_word in positions.items())
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """A word as it stands in a tsvector or a tsquery."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 

@@ -143,12 +143,12 @@ class Database:
 
     def _follow(self) -> bool:
         """Use the build that is current now, unless it has other rules; whether there is one."""
-        found = self.rows("SELECT id, manifest FROM {generations} WHERE state = %s", CURRENT)
-        for build, text in found:
+        builds = self.rows("SELECT id, manifest FROM {generations} WHERE state = %s", CURRENT)
+        for build, text in builds:
             manifest = json.loads(text)
             if not self.manifest or _rules(manifest) == _rules(self.manifest):
                 self._use(build, manifest)
-        return bool(found)
+        return bool(builds)
 
     def create(self, manifest: Mapping[str, str]) -> None:
         """A new corpus with one empty build, all at once.
@@ -157,14 +157,14 @@ class Database:
             CorpusError: something has the name.
         """
 
-        def made() -> None:
+        def make() -> None:
             if self.exists():
                 raise CorpusError(f"{self.place.address} already exists. Choose another name.")
             self.run(f'CREATE SCHEMA "{self.place.name}"')
             self.run(_GENERATIONS)
             self.make(manifest, CURRENT)
 
-        self.writing(made)
+        self.writing(make)
 
     def make(self, manifest: Mapping[str, str], state: str = BUILDING) -> None:
         """Make and use the tables of a new build."""
@@ -249,7 +249,7 @@ class Database:
         return self._transaction(work, alone, what, writes=True)
 
     def _transaction(
-        self, inside: Callable[[], _T], outside: Callable[[], _T], what: str, *, writes: bool
+        self, inside: Callable[[], _T], outside: Callable[[], _T], fault: str, *, writes: bool
     ) -> _T:
         """Call `inside` as a part of the thread's transaction, or `outside` in a new one."""
         if getattr(self._local, "connection", None):
@@ -258,7 +258,7 @@ class Database:
         while True:
             connection = None
             try:
-                connection = self._connected()
+                connection = self._connect()
                 connection.read_only = not writes
                 # A writer sees what was committed while it waited; a reader sees one state.
                 level = levels.READ_COMMITTED if writes else levels.REPEATABLE_READ
@@ -275,13 +275,13 @@ class Database:
                 if not isinstance(error, self._library.Error):
                     raise
                 if not is_lost or time.monotonic() > until:
-                    raise self._error(what, error) from error
+                    raise self._error(fault, error) from error
             finally:
                 self._local.connection = self._local.names = None
             self.close()  # the other connections are lost too
             time.sleep(PAUSE)
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         try:
             return self._idle.get_nowait()
         except queue.Empty:
@@ -294,7 +294,7 @@ class Database:
         self._was_there = True
         return connection
 
-    def _error(self, what: str, error: Exception) -> CorpusError:
+    def _error(self, fault: str, error: Exception) -> CorpusError:
         """What went wrong, without the password, and what to do."""
         if isinstance(error, self._library.errors.UndefinedTable):
             return StaleCorpus(
@@ -303,7 +303,7 @@ class Database:
         detail, secret = " ".join(str(error).split())[:300], os.environ.get("PGPASSWORD", "")
         server = f"{self.place.connection['host']}:{self.place.connection.get('port', 5432)}"
         return CorpusError(
-            f"{self.place.address}: {what} ({detail.replace(secret, '…') if secret else detail}). "
+            f"{self.place.address}: {fault} ({detail.replace(secret, '…') if secret else detail}). "
             f"Is PostgreSQL running at {server}, with pgvector 0.8 or newer, and does PGPASSFILE "
             "(~/.pgpass) or PGPASSWORD have the password if it needs one?"
         )

@@ -76,12 +76,12 @@ class Postgres:
         with closing(Database(str(address))) as there:
             there.find()
             corpus = PostgresCorpus(there, None, write=repair)
-            found, others = there.reading(lambda: (list(_flaws(corpus, tell)), there.others()))
+            flaws, others = there.reading(lambda: (list(_flaws(corpus, tell)), there.others()))
             if repair:
                 there.writing(lambda: there.drop(others))
         problem, remedy = "has an older build", f"Remove it: pincite corpus optimize {address}"
         left = [Finding("leftover", str(address), problem, remedy, repair) for _ in others]
-        return [*found, *left]
+        return [*flaws, *left]
 
     def optimize(self, address: Address, tell: Tell, index: Any) -> str:
         """Remove what rebuilds left, and make the index that the size asks for."""
@@ -101,11 +101,11 @@ def _follow(old: PostgresCorpus, new: PostgresCorpus, progress: Progress) -> Non
     while wanted != done:
         behind = [url for url, version in wanted.items() if done.get(url) != version]
         for at in range(0, len(behind), DOCUMENTS_AT_ONCE):
-            found = old.get(behind[at : at + DOCUMENTS_AT_ONCE])
-            documents = [document for document in found if document is not None]
+            batch = old.get(behind[at : at + DOCUMENTS_AT_ONCE])
+            documents = [document for document in batch if document is not None]
             cut = [passage for document in documents for passage in passages(document)]
             new.add_with(documents, old.vectors(cut) if same else {})
-            progress(len(wanted) - len(behind) + at + len(found), len(wanted))
+            progress(len(wanted) - len(behind) + at + len(batch), len(wanted))
         new.delete([url for url in done if url not in wanted])
         wanted, done = old.versions(), new.versions()
 

@@ -53,7 +53,7 @@ def wafer(
         if corpus or collection.corpus_file:
             result |= _search(collection, corpus, settings, display)
         else:
-            result["failed_verification"] = measures.measured(every, None, None, display)
+            result["failed_verification"] = measures.measure(every, None, None, display)
     for warning in result.get("warnings", ()):
         options.say(warning)
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
@@ -76,7 +76,7 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
         if collection.records:
             result = measures.evaluate(collection, opened, verifier, settings.retrieval, tell)
         every = [*collection.records, *collection.failed]
-        failed = measures.measured(every, opened.get, verifier, tell)
+        failed = measures.measure(every, opened.get, verifier, tell)
         status = opened.status()
     result |= {
         "failed_verification": failed,
@@ -140,7 +140,7 @@ def claims(
             for file in files
         ]
     threshold = settings.verify.threshold
-    results = [claims_.measured(one, threshold) for one in predicted]
+    results = [claims_.measure(one, threshold) for one in predicted]
     if len(verifiers) > 1:
         for result, one in zip(results, predicted, strict=True):
             result["side_by_side"] = claims_.side_by_side(one, set(verifiers), threshold)
@@ -169,7 +169,7 @@ def scifact(folder: Path, as_json: bool, quiet: bool, **given: Any) -> None:
     rows = scifact_.read_rows(folder)
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         checker = build_ask.checker(settings, run.pipeline.verifier)
-        result = scifact_.measured(rows, checker, lambda *n: display("pairs", *n))
+        result = scifact_.measure(rows, checker, lambda *n: display("pairs", *n))
         result["versions"] = dict(run.versions)
     click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))
 
@@ -248,8 +248,8 @@ def judge(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> 
     with build.verifying(settings, None, None) as run, options.progress(quiet) as display:
         ours, rows = claims_.by_verifier(run.pipeline.verifier), list[Any]()
         for file in files:
-            found = claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n))
-            rows += judges.both(found, verdicts)
+            scores = claims_.predict(file, [ours], lambda name, *n, f=file.name: display(f, *n))
+            rows += judges.both(scores, verdicts)
     if not rows:
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
     where = judges_file(settings.library.judges)

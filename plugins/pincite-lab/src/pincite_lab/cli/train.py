@@ -150,13 +150,13 @@ def _learn(
     before = runtime.verifier(settings.models)
     after = CrossEncoderVerifier(new, threads=threads, judged=runtime.judgements_file())
     both, threshold = (before, after), settings.verify.threshold
-    on_feedback = claims.compared(
+    on_feedback = claims.compare(
         given.held_back, *both, threshold, lambda *n: display("held-back feedback", *n)
     )
-    on_guard = claims.compared(guard, *both, threshold, lambda *n: display("regression set", *n))
+    on_guard = claims.compare(guard, *both, threshold, lambda *n: display("regression set", *n))
     before.close()
     after.close()
-    why = claims.refused(on_feedback, on_guard)
+    why = claims.objection(on_feedback, on_guard)
     result = {"kept": not why, "model": used, "why": why, "n_learnt": len(given.learnt)}
     result |= {"feedback": asdict(on_feedback), "guard": asdict(on_guard)}
     if why:
@@ -172,15 +172,15 @@ def _settings_file(config: Path | None) -> tuple[Path, bool]:
     """Return the file that sets the verifier, or will; and whether it already does."""
     from pincite.settings import SHORT, Settings
 
-    found = schema.load_values(Settings, {}, config, short=SHORT).get(SETTING)
-    if found is None:
+    setting = schema.load_values(Settings, {}, config, short=SHORT).get(SETTING)
+    if setting is None:
         return config or schema.usual_files()[0], False
-    if not Path(found.origin).is_file():
+    if not Path(setting.origin).is_file():
         raise ConfigError(
-            f"The {found.origin} sets the verifier, and would override the new one. Unset it "
+            f"The {setting.origin} sets the verifier, and would override the new one. Unset it "
             "and repeat the command."
         )
-    return Path(found.origin), True
+    return Path(setting.origin), True
 
 
 def _card(verifier: str) -> Mapping[str, Any]:
@@ -193,13 +193,13 @@ def _read_rows(files: Sequence[Path], feedback_file: str) -> list[Any]:
     from pincite.library import feedback
 
     if files:
-        found = [row for path in files for row in read_labelled(path)]
+        labelled = [row for path in files for row in read_labelled(path)]
     else:
         with feedback.Opinions(feedback.file_of(feedback_file)) as opinions:
             rows = feedback.claims(opinions.all())
         names = ("id", "claim", "evidence", "label", "meta")
-        found = [LabelledClaim(*(row[name] for name in names)) for row in rows]
-    return list({(row.claim, row.evidence): row for row in found}.values())
+        labelled = [LabelledClaim(*(row[name] for name in names)) for row in rows]
+    return list({(row.claim, row.evidence): row for row in labelled}.values())
 
 
 def _undo(config: Path | None) -> dict[str, Any]:
@@ -228,16 +228,16 @@ def _print_result(result: Mapping[str, Any], as_json: bool, quiet: bool) -> None
 
 def _print_comparisons(result: Mapping[str, Any]) -> None:
     for name, what in (("feedback", "Held-back feedback"), ("guard", "Regression set")):
-        if found := result.get(name):
-            gain, low, high = (f"{100 * x:+.1f}" for x in (found["gain"], *found["interval"]))
+        if counts := result.get(name):
+            gain, low, high = (f"{100 * x:+.1f}" for x in (counts["gain"], *counts["interval"]))
             click.echo(
-                f"{what}, {found['n']} rows of {found['n_documents']} documents: "
-                f"{found['wrong_before']} wrong before, {found['wrong_after']} now; "
-                f"{found['fixed']} corrected, {found['broken']} newly wrong; gain {gain} points "
+                f"{what}, {counts['n']} rows of {counts['n_documents']} documents: "
+                f"{counts['wrong_before']} wrong before, {counts['wrong_after']} now; "
+                f"{counts['fixed']} corrected, {counts['broken']} newly wrong; gain {gain} points "
                 f"(95 %: {low} to {high}); "
-                f"AUROC {_figure(found['auroc_before'])} → {_figure(found['auroc_after'])}"
+                f"AUROC {_figure(counts['auroc_before'])} → {_figure(counts['auroc_after'])}"
             )
-            for change, claim in found["examples"][:SHOWN]:
+            for change, claim in counts["examples"][:SHOWN]:
                 click.echo(f"    {change}: {one_line(claim)}")
     if "feedback" in result and not result["feedback"]["shown"]:
         click.echo("No gain is shown. Keep the verifier in use; label passages of more documents.")

@@ -95,8 +95,8 @@ def languages_of(row: LabelledClaim) -> tuple[str | None, str | None]:
 
 
 def cut(row: LabelledClaim) -> CutRow:
-    found = cited_passages(Document(row.row_id, "", row.evidence, language=languages_of(row)[1]))
-    return CutRow(row, tuple(cascade.worth_reading(row.claim, found)))
+    pieces = cited_passages(Document(row.row_id, "", row.evidence, language=languages_of(row)[1]))
+    return CutRow(row, tuple(cascade.worth_reading(row.claim, pieces)))
 
 
 def read_rows(path: Path) -> list[CutRow]:
@@ -111,10 +111,10 @@ def read_rows(path: Path) -> list[CutRow]:
 
 
 def predict(path: Path, scorers: Sequence[Scorer], progress: Progress = silent) -> Predictions:
-    return predicted(path.name, read_rows(path), scorers, progress)
+    return predict_rows(path.name, read_rows(path), scorers, progress)
 
 
-def predicted(
+def predict_rows(
     name: str, rows: Sequence[CutRow], scorers: Sequence[Scorer], progress: Progress = silent
 ) -> Predictions:
     def tell(system: str, n_done: int) -> None:
@@ -157,12 +157,12 @@ def baselines(verifier: Verifier, encoder: Encoder, threads: int = 0) -> list[Sc
     2009). The encoder's cosine (dense retrieval with one vector per passage, Karpukhin et al.
     2020). The raw logit of sentence-transformers' ms-marco-MiniLM-L-12-v2, trained for relevance.
     """
-    found = [by_url_depth(), Scorer("BM25", bm25), by_first_passages(verifier)]
-    found.append(Scorer("encoder cosine", partial(cosines, encoder)))
+    scorers = [by_url_depth(), Scorer("BM25", bm25), by_first_passages(verifier)]
+    scorers.append(Scorer("encoder cosine", partial(cosines, encoder)))
     with suppress(MissingModel):
         logits = cross_encoder(threads)
-        found.append(Scorer("ms-marco cross-encoder", partial(relevance, logits)))
-    return found
+        scorers.append(Scorer("ms-marco cross-encoder", partial(relevance, logits)))
+    return scorers
 
 
 def verifier_scores(
@@ -177,10 +177,10 @@ def verifier_scores(
             (row.claim, _first_passages(row.row, n_first) if n_first else row.passages)
             for row in batch
         ]
-        found = all_evidence(verifier, shown)
-        best += map(decide.best, found)
-        denying += map(decide.strongest_refutation, found)
-        n_pairs += sum(map(len, found))
+        evidence = all_evidence(verifier, shown)
+        best += map(decide.best, evidence)
+        denying += map(decide.strongest_refutation, evidence)
+        n_pairs += sum(map(len, evidence))
     values = np.array([-np.inf if one is None else one.score for one in best])
     return Scores(values, tuple(best), tuple(denying), n_pairs, time.perf_counter() - started)
 
@@ -267,8 +267,8 @@ def cosines(encoder: Encoder, rows: Sequence[CutRow], tell: Tell) -> Scores:
 def relevance(logits: Logits, rows: Sequence[CutRow], tell: Tell) -> Scores:
     values: list[float] = []
     for batch in _batches(rows, tell):
-        found = iter(logits([(row.row.claim, p.text) for row in batch for p in row.passages]))
-        values += [max((next(found) for _ in row.passages), default=-math.inf) for row in batch]
+        scores = iter(logits([(row.row.claim, p.text) for row in batch for p in row.passages]))
+        values += [max((next(scores) for _ in row.passages), default=-math.inf) for row in batch]
     return Scores(np.array(values, dtype=np.float64))
 
 
@@ -287,13 +287,13 @@ def cross_encoder(threads: int = 0) -> Logits:
 # Measures
 
 
-def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
+def measure(predictions: Predictions, threshold: float) -> dict[str, Any]:
     """Return the measures of every system as JSON values; None where one is undefined."""
     labels = [row.label for row in predictions.rows]
     pairs = [languages_of(row) for row in predictions.rows]
     systems = []
     for name, scores in predictions.systems.items():
-        systems.append({"system": name, **_measured(labels, scores, threshold)})
+        systems.append({"system": name, **_measure(labels, scores, threshold)})
         if any(map(all, pairs)):
             systems[-1]["languages"] = by_languages(pairs, labels, scores, threshold)
     counts = {label: labels.count(label) for label in LABELS}
@@ -301,14 +301,14 @@ def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
     return about | {"systems": systems}
 
 
-def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
+def _measure(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
     known = ~np.isnan(scores.values)
     of_known = np.array(labels)[known]
     supported, values = of_known == "support", finite(scores.values[known])
     probabilities = decided = None
     if scores.evidence is not None:  # evidence without words has no probability of support
-        found = [best.prob_supported if best else 0.0 for best in scores.evidence]
-        probabilities = np.array(found)
+        prob_supported = [best.prob_supported if best else 0.0 for best in scores.evidence]
+        probabilities = np.array(prob_supported)
         decided = probabilities[known] >= threshold
     whole = of_known != "partial"
     result = {
@@ -345,32 +345,32 @@ def by_languages(
     values, supported = finite(scores.values), np.array(labels) == "support"
     refuted = None
     if scores.evidence is not None and scores.denying is not None:
-        found = zip(scores.evidence, scores.denying, strict=True)
-        refuted = np.array([_label(pair, threshold) is Label.REFUTED for pair in found])
+        evidence = zip(scores.evidence, scores.denying, strict=True)
+        refuted = np.array([_label(pair, threshold) is Label.REFUTED for pair in evidence])
     measured: dict[str, dict[str, Any]] = {}
     kinds: dict[str, list[str]] = {"same language": [], "English claim": [], "English passage": []}
     for claim, passage in sorted({(c, p) for c, p in pairs if c and p}):
-        mine = known & np.array([pair == (claim, passage) for pair in pairs])
-        accused = None if refuted is None else refuted[mine & supported]
+        of_pair = known & np.array([pair == (claim, passage) for pair in pairs])
+        accused = None if refuted is None else refuted[of_pair & supported]
         name = f"{claim}-{passage}"
         measured[name] = {
-            "n": int(mine.sum()),
-            "auroc": measures.binary_measures(supported[mine], values[mine])["auroc"],
+            "n": int(of_pair.sum()),
+            "auroc": measures.binary_measures(supported[of_pair], values[of_pair])["auroc"],
             "accused": None if accused is None or not len(accused) else float(accused.mean()),
         }
         kind = "English claim" if claim == "en" else "English passage"
         if "en" in (claim, passage) or claim == passage:
             kinds["same language" if claim == passage else kind].append(name)
-    means = {kind: _mean([measured[n] for n in each]) for kind, each in kinds.items() if each}
+    means = {kind: _mean([measured[n] for n in names]) for kind, names in kinds.items() if names}
     return means | measured
 
 
 def _mean(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {"n": sum(one["n"] for one in several)}
+    means: dict[str, Any] = {"n": sum(one["n"] for one in several)}
     for key in ("auroc", "accused"):
         values = [one[key] for one in several if one[key] is not None]
-        found[key] = round(float(np.mean(values)), 4) if values else None
-    return found
+        means[key] = round(float(np.mean(values)), 4) if values else None
+    return means
 
 
 def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
@@ -380,19 +380,19 @@ def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[
         return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
     predicted = []
     for pair in zip(scores.evidence, scores.denying, strict=True):
-        found = [one for one in pair if one]
+        evidence = [one for one in pair if one]
         if "nei" in labels:  # the sets have no "partly"
             predicted.append(THREE_WAY.get(_label(pair, threshold), "nei"))
         else:  # only supported and refuted rows (NLI4CT): the likelier one
-            supported = max((one.prob_supported for one in found), default=0.0)
-            refuted = max((one.prob_refuted for one in found), default=0.0)
+            supported = max((one.prob_supported for one in evidence), default=0.0)
+            refuted = max((one.prob_refuted for one in evidence), default=0.0)
             predicted.append("support" if supported >= refuted else "refute")
     return measures.class_measures(labels, predicted)
 
 
-def _label(found: Sequence[Evidence | None], threshold: float) -> Label:
+def _label(evidence: Sequence[Evidence | None], threshold: float) -> Label:
     """Decide like `verify`."""
-    deciding = decide.deciding_evidence([one for one in found if one], threshold)
+    deciding = decide.deciding_evidence([one for one in evidence if one], threshold)
     return decide.label_of(deciding, threshold) if deciding else Label.NOT_SUPPORTED
 
 
@@ -421,15 +421,15 @@ def side_by_side(
         share = round(right / n, 4) if n else None
         return {"n": n, "right": right, "precision": share, "interval": measures.wilson(right, n)}
 
-    found = []
+    pairs = []
     for (first, a), (second, b) in combinations(says.items(), 2):
         kappa = float(cohen_kappa_score(a, b)) if len(truth) else math.nan
         agreed = round(float((a == b).mean()), 4) if len(truth) else None
         pair: dict[str, Any] = {"first": first, "second": second, "n": len(truth)}
         pair |= {"agreement": agreed, "kappa": None if math.isnan(kappa) else round(kappa, 4)}
         called = {"both": a & b, "first_only": a & ~b, "second_only": b & ~a}
-        found.append(pair | {name: precision(each) for name, each in called.items()})
-    return found
+        pairs.append(pair | {name: precision(flags) for name, flags in called.items()})
+    return pairs
 
 
 def finite(values: Doubles) -> Doubles:
@@ -467,7 +467,7 @@ class Comparison:
     examples: tuple[tuple[str, str], ...] = ()  # ("fixed" or "broken", the claim)
 
 
-def compared(
+def compare(
     rows: Sequence[LabelledClaim],
     before: Verifier,
     after: Verifier,
@@ -486,7 +486,7 @@ def compared(
     names, place = np.unique([row.document for row in rows], return_inverse=True)
     better = now * 1.0 - was
     drawn = measures.resamples(len(names)) if n else np.ones((1, 0))
-    won, of = (drawn @ np.bincount(place, each, len(names)) for each in (better, np.ones(n)))
+    won, of = (drawn @ np.bincount(place, values, len(names)) for values in (better, np.ones(n)))
     interval = (measures.percentiles(won / of) if n else None) or [0.0, 0.0]
     # The first row of weights is the rows as they are.
     weights = np.vstack([np.ones((1, n)), drawn[:, place] if n else np.ones((1, 0))])
@@ -510,7 +510,7 @@ def compared(
     )
 
 
-def refused(feedback: Comparison, guard: Comparison) -> str:
+def objection(feedback: Comparison, guard: Comparison) -> str:
     """Explain why the new verifier is not better; "" if it is."""
     if not feedback.shown:
         return f"no gain is shown on {feedback.n} held-back rows of feedback"

@@ -28,14 +28,14 @@ def collect_verdicts(
         return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
 
     replies = run_concurrently([partial(ask, row) for row in rows], at_once, judge.calls, tell)
-    found = {
+    verdicts = {
         row.row_id: opinion.verdict
         for row, opinion in zip(rows, replies, strict=True)
         if isinstance(opinion, Opinion)
     }
-    failed = Counter(str(each.step) if isinstance(each, Failed) else "stopped" for each in replies
-                     if not isinstance(each, Opinion))  # fmt: skip
-    return found, failed
+    failed = Counter(str(r.step) if isinstance(r, Failed) else "stopped" for r in replies
+                     if not isinstance(r, Opinion))  # fmt: skip
+    return verdicts, failed
 
 
 def both(predictions: Predictions, verdicts: Mapping[str, Verdict]) -> list[JudgedRow]:
@@ -68,7 +68,7 @@ def measure(rows: Sequence[JudgedRow], threshold: float, files: tuple[str, ...])
         rows=len(rows),
         measured=datetime.now(UTC).date().isoformat(),
         files=files,
-        counts={each: (counted[each, True], counted[each, False]) for each in Verdict},
+        counts={verdict: (counted[verdict, True], counted[verdict, False]) for verdict in Verdict},
         right=(of_ours, of_model, of_both),
         confirmed=(int(disputed.sum()), len(disputed)),
         threshold=threshold,

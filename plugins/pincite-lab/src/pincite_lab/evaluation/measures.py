@@ -81,21 +81,21 @@ def ranking_measures(qrels: Grades, run: Run) -> dict[str, Any]:
     """
     import ir_measures as ir
 
-    wanted = {ir.parse_measure(theirs): ours for ours, theirs in RANKING.items()}
+    wanted = {ir.parse_measure(code): name for name, code in RANKING.items()}
     judged = [ir.Qrel(q, doc, grade) for q, docs in qrels.items() for doc, grade in docs.items()]
-    found = [
+    hits = [
         ir.ScoredDoc(query, doc, -float(place))
         for query in qrels
         for place, doc in enumerate(run.get(query, ()))
     ]
     order = {query: row for row, query in enumerate(qrels)}
     values = {name: np.zeros(len(order)) for name in RANKING}
-    for metric in ir.iter_calc(list(wanted), judged, found):
+    for metric in ir.iter_calc(list(wanted), judged, hits):
         values[wanted[metric.measure]][order[metric.query_id]] = metric.value
     return {
-        **{name: _round(each.mean()) if len(each) else None for name, each in values.items()},
+        **{name: _round(scores.mean()) if len(scores) else None for name, scores in values.items()},
         "n": len(order),
-        "intervals": {name: interval(each) for name, each in values.items()},
+        "intervals": {name: interval(scores) for name, scores in values.items()},
     }
 
 
@@ -114,13 +114,13 @@ def binary_measures(
         return dict.fromkeys(names)
     from sklearn import metrics
 
-    found = {
+    scores = {
         "auroc": metrics.roc_auc_score(supported, values),
         "average_precision": metrics.average_precision_score(supported, values),
     }
     if decided is not None:
-        found["balanced_accuracy"] = metrics.balanced_accuracy_score(supported, decided)
-    return {name: _round(found[name]) if name in found else None for name in names}
+        scores["balanced_accuracy"] = metrics.balanced_accuracy_score(supported, decided)
+    return {name: _round(scores[name]) if name in scores else None for name in names}
 
 
 def auroc_interval(supported: Flags, values: Doubles) -> list[float] | None:
@@ -146,9 +146,9 @@ def aurocs(supported: Flags, values: Doubles, weights: Doubles) -> Doubles:
     below = np.cumsum(negative, axis=1) - negative
     n_pairs = positive.sum(axis=1) * negative.sum(axis=1)
     won = (positive * (below + negative / 2)).sum(axis=1)
-    found = np.full(len(weights), np.nan)
-    np.divide(won, n_pairs, out=found, where=n_pairs > 0)
-    return found
+    areas = np.full(len(weights), np.nan)
+    np.divide(won, n_pairs, out=areas, where=n_pairs > 0)
+    return areas
 
 
 def precision_recall(wanted: Flags, values: Doubles) -> list[dict[str, float]]:
@@ -211,8 +211,8 @@ def by_class(
     )
     point = _measures(labels, guesses, np.ones((1, len(wanted))))
     spread = _measures(labels, guesses, resamples(len(wanted)))
-    found: dict[str, dict[str, Any]] = {name: {} for name in (*classes, "weighted", "macro")}
-    for place, of_name in enumerate(found.values()):
+    table: dict[str, dict[str, Any]] = {name: {} for name in (*classes, "weighted", "macro")}
+    for place, of_name in enumerate(table.values()):
         for measure in MEASURES:
             of_name[measure] = _round(point[measure][0, place])
             of_name[f"{measure}_interval"] = percentiles(spread[measure][:, place])
@@ -220,22 +220,22 @@ def by_class(
         "n": len(wanted),
         "accuracy": _round(point["accuracy"][0, 0]),
         "accuracy_interval": percentiles(spread["accuracy"][:, 0]),
-        "weighted": found.pop("weighted"),
-        "macro": found.pop("macro"),
-        "classes": {name: {"n": list(wanted).count(name), **of} for name, of in found.items()},
+        "weighted": table.pop("weighted"),
+        "macro": table.pop("macro"),
+        "classes": {name: {"n": list(wanted).count(name), **of} for name, of in table.items()},
     }
 
 
 def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str, Any]:
-    found = by_class(labels, predicted, sorted(set(labels)))
+    details = by_class(labels, predicted, sorted(set(labels)))
     return {
-        "macro_f1": found["macro"]["f1"],
-        "weighted_f1": found["weighted"]["f1"],
-        "accuracy": found["accuracy"],
-        "macro_f1_interval": found["macro"]["f1_interval"],
-        "weighted_f1_interval": found["weighted"]["f1_interval"],
-        "accuracy_interval": found["accuracy_interval"],
-        "f1": {name: of["f1"] for name, of in found["classes"].items()},
+        "macro_f1": details["macro"]["f1"],
+        "weighted_f1": details["weighted"]["f1"],
+        "accuracy": details["accuracy"],
+        "macro_f1_interval": details["macro"]["f1_interval"],
+        "weighted_f1_interval": details["weighted"]["f1_interval"],
+        "accuracy_interval": details["accuracy_interval"],
+        "f1": {name: of["f1"] for name, of in details["classes"].items()},
     }
 
 
@@ -244,19 +244,19 @@ def _measures(labels: Doubles, guesses: Doubles, weights: Doubles) -> dict[str, 
 
     `labels` and `guesses`: (n_rows, n_classes), 1 at a row's class.
     """
-    labelled, guessed, hits = (weights @ each for each in (labels, guesses, labels * guesses))
+    labelled, guessed, hits = (weights @ matrix for matrix in (labels, guesses, labels * guesses))
     n_rows = np.maximum(labelled.sum(axis=1, keepdims=True), 1)
     occurs = labelled > 0
-    found = {
+    shares = {
         "precision": _shares(hits, guessed),
         "recall": _shares(hits, labelled),
         "f1": _shares(2 * hits, labelled + guessed),
     }
     n_classes = np.maximum(occurs.sum(axis=1), 1)
-    for name, values in found.items():
+    for name, values in shares.items():
         means = (values * labelled / n_rows).sum(axis=1), (values * occurs).sum(axis=1) / n_classes
-        found[name] = np.column_stack([values, *means])
-    return found | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
+        shares[name] = np.column_stack([values, *means])
+    return shares | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
 
 
 def _shares(part: Doubles, whole: Doubles) -> Doubles:

@@ -55,7 +55,7 @@ def read_rows(folder: Path) -> list[Row]:
     return rows
 
 
-def measured(
+def measure(
     rows: Sequence[Row],
     checker: AnswerChecker,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -64,8 +64,8 @@ def measured(
     predicted: list[str] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         batch = rows[start : start + ROWS_AT_ONCE]
-        found = checker.evidence([(row.claim, row.document) for row in batch])
-        for row, evidence in zip(batch, found, strict=True):
+        of_batch = checker.evidence([(row.claim, row.document) for row in batch])
+        for row, evidence in zip(batch, of_batch, strict=True):
             support = support_of(row.claim, evidence, checker.supported_from).support
             predicted.append(_LABELS.get(support, NO_EVIDENCE))
         progress(len(predicted), len(rows))
@@ -77,25 +77,25 @@ def measured(
 
 def _corpus(path: Path) -> dict[str, Document]:
     """Read the abstracts by id; the text is the joined sentences."""
-    found = {}
+    documents = {}
     for place, record in _read_records(path):
         doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
         texts: list[Any] = sentences if isinstance(sentences, list) else [None]
-        if not doc_id or not all(isinstance(text, str) for text in texts):
+        if not doc_id or not all(isinstance(sentence, str) for sentence in texts):
             raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
         title = jsonl.field_of(record, "title") or ""
-        text = " ".join(text.strip() for text in texts)
-        found[doc_id] = Document(doc_id, title, text, "jsonl", language="en")
-    return found
+        text = " ".join(sentence.strip() for sentence in texts)
+        documents[doc_id] = Document(doc_id, title, text, "jsonl", language="en")
+    return documents
 
 
 def _label(rationales: Any, place: str) -> str:
     """Return the label of an abstract's rationales, which agree in SciFact."""
     known = rationales if isinstance(rationales, list) else []
-    found = {one.get("label") if isinstance(one, dict) else None for one in known}
-    if found not in ({SUPPORT}, {CONTRADICT}):
+    labels = {one.get("label") if isinstance(one, dict) else None for one in known}
+    if labels not in ({SUPPORT}, {CONTRADICT}):
         raise InputError(f"{place}: expected rationales of one label, SUPPORT or CONTRADICT.")
-    return str(found.pop())
+    return str(labels.pop())
 
 
 def _find_file(folder: Path, name: str) -> Path:

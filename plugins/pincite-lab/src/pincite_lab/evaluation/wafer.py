@@ -93,8 +93,8 @@ class WaferRecord:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        found = [p.url for output in self.outputs for p in output.provenance]
-        return tuple(dict.fromkeys(found))
+        addresses = [p.url for output in self.outputs for p in output.provenance]
+        return tuple(dict.fromkeys(addresses))
 
     @property
     def failed(self) -> bool:
@@ -292,7 +292,7 @@ def evaluate(
     result = levels(collection.records, corpus, runs)
     is_featured = [record.featured for record in collection.records]
     if any(is_featured):
-        parts = {"featured": is_featured, "others": [not each for each in is_featured]}
+        parts = {"featured": is_featured, "others": [not flag for flag in is_featured]}
         result["by_featured"] = {
             name: levels(
                 list(compress(collection.records, part)),
@@ -311,22 +311,22 @@ def levels(records: Sequence[WaferRecord], corpus: Corpus, runs: Runs) -> dict[s
         for n, record in enumerate(records)
         if record.supporting
     }
-    found = {query: grades for query, grades in marked.items() if grades}
+    in_corpus = {query: grades for query, grades in marked.items() if grades}
     systems = [system for system in SYSTEMS if system in runs]
 
-    def ranked(system: str, field: str) -> dict[str, list[str]]:
+    def rank(system: str, field: str) -> dict[str, list[str]]:
         return {
             str(n): list(dict.fromkeys(getattr(hit.passage, field) for hit in hits))
             for n, hits in enumerate(runs[system])
         }
 
     return {
-        "page": {s: measures.ranking_measures(pages, ranked(s, "url")) for s in systems},
+        "page": {s: measures.ranking_measures(pages, rank(s, "url")) for s in systems},
         "evidence": {
-            "n": len(found),
+            "n": len(in_corpus),
             "n_without_marks": len(records) - len(marked),
-            "n_not_in_corpus": len(marked) - len(found),
-            **{s: measures.ranking_measures(found, ranked(s, "passage_id")) for s in systems},
+            "n_not_in_corpus": len(marked) - len(in_corpus),
+            **{s: measures.ranking_measures(in_corpus, rank(s, "passage_id")) for s in systems},
         },
         "answer_in_context": in_context(records, {s: runs[s] for s in systems}),
     }
@@ -338,20 +338,20 @@ def in_context(records: Sequence[WaferRecord], runs: Runs) -> dict[str, Any]:
     `n` is the number of claims that have an answer; if it is 0, there are no systems.
     """
     wanted = {n: answers for n, record in enumerate(records) if (answers := _answers(record))}
-    found: dict[str, Any] = {"n": len(wanted)}
+    shares: dict[str, Any] = {"n": len(wanted)}
     for system, run in runs.items() if wanted else ():
         ranks = [_rank_of_answer(answers, run[n]) for n, answers in wanted.items()]
-        found[system] = {
+        shares[system] = {
             f"AiC@{k}": round(sum(rank <= k for rank in ranks) / len(ranks), 4)
             for k in measures.CUTOFFS
         }
-    return found
+    return shares
 
 
 def _answers(record: WaferRecord) -> list[list[str]]:
     """Return sets of texts that must all be in a passage: marked sentences, or answers in words."""
     if record.supporting:
-        return [[_normal(sentence) for sentence in each] for each in record.supporting]
+        return [[_normal(sentence) for sentence in group] for group in record.supporting]
     words = (_normal(o.answer) for o in record.outputs if not _ADDRESS.match(o.answer))
     return [[answer] for answer in words if answer]
 
@@ -359,7 +359,7 @@ def _answers(record: WaferRecord) -> list[list[str]]:
 def _rank_of_answer(answers: list[list[str]], hits: Sequence[Hit]) -> float:
     for rank, hit in enumerate(hits, 1):
         text = f" {_normal(hit.passage.text)} "
-        if any(all(f" {one} " in text for one in each) for each in answers):
+        if any(all(f" {one} " in text for one in answer) for answer in answers):
             return rank
     return math.inf
 
@@ -399,8 +399,8 @@ def _rerank(
         read, rest = hits[:judged], [(-math.inf, hit) for hit in hits[judged:]]
         evidence = verifier.verify([(claim, hit.passage) for hit in read])
         scored = [
-            (fusion.with_prior(found.score, share), hit)
-            for found, share, hit in zip(evidence, fusion.shares(hits), read, strict=False)
+            (fusion.with_prior(support.score, share), hit)
+            for support, share, hit in zip(evidence, fusion.shares(hits), read, strict=False)
         ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].rank))
         ranked.append(
@@ -428,7 +428,7 @@ def _flat(text: str) -> str:
 # Citations tagged {{failed verification}} against those of featured articles.
 
 
-def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
+def contrast_of(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRecord, str]]]:
     """Return the name of the contrast to failing citations, and the labelled records.
 
     The contrast is featured articles, as in SIDE; without them the labelled records, or else all
@@ -447,7 +447,7 @@ def contrasted(records: Sequence[WaferRecord]) -> tuple[str, list[tuple[WaferRec
     return "", []
 
 
-def measured(
+def measure(
     records: Sequence[WaferRecord], pages: Pages | None, verifier: Verifier | None, tell: Tell
 ) -> dict[str, Any] | None:
     """Figure 2c: AUROC, average precision and curve of each system; None without a contrast.
@@ -455,7 +455,7 @@ def measured(
     `records` are those of a split and of its failed part. `pages` returns the stored pages at
     addresses; without it or `verifier`, only the addresses are scored.
     """
-    against, labelled = contrasted(records)
+    against, labelled = contrast_of(records)
     rows = [_row(record, label, pages) for record, label in labelled]
     systems = [claims.by_url_depth()]
     if verifier and pages:
@@ -463,8 +463,8 @@ def measured(
         rows = [row for row in rows if row.row.evidence]
     if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
-    found = claims.predicted("failed verification", rows, systems, tell)
-    measured_by_name = {one.name: failing(found, one.name) for one in systems}
+    predictions = claims.predict_rows("failed verification", rows, systems, tell)
+    measured_by_name = {one.name: failing(predictions, one.name) for one in systems}
     return {
         "against": against,
         "labels": dict(Counter(row.row.label for row in rows)),
@@ -474,14 +474,14 @@ def measured(
     }
 
 
-def failing(found: Predictions, name: str) -> tuple[dict[str, Any], list[dict[str, float]]]:
+def failing(predictions: Predictions, name: str) -> tuple[dict[str, Any], list[dict[str, float]]]:
     """Measure how well a system's low values find failures; partly supported rows do not fail.
 
     Also returns the points of precision and recall (SIDE, fig. 2c).
     """
-    scores = found.systems[name]
+    scores = predictions.systems[name]
     known = ~np.isnan(scores.values)
-    fails = np.isin([row.label for row in found.rows], FAILS)[known]
+    fails = np.isin([row.label for row in predictions.rows], FAILS)[known]
     doubts = -claims.finite(scores.values[known])
     points = measures.precision_recall(fails, -doubts)
     reached = (point["precision"] for point in points if point["recall"] >= RECALL)

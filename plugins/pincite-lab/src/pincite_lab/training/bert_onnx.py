@@ -136,7 +136,7 @@ def _means(graph: _Graph, hidden: str) -> str:
     first = graph.op("Sub", graph.const("one", np.array(1, dtype=np.float32)), second)
     parts = first, second
     sums = [(graph.op("MatMul", x, hidden), graph.op("ReduceSum", x, graph.ints(2))) for x in parts]
-    means = [graph.op("Div", *each) for each in sums]
+    means = [graph.op("Div", *terms) for terms in sums]
     apart = graph.op("Abs", graph.op("Sub", *means))
     joined = graph.op("Concat", *means, apart, graph.op("Mul", *means), axis=-1)
     joined = graph.op("Squeeze", joined, graph.ints(1))

@@ -62,7 +62,7 @@ class Group:
     weight: float = 1.0
 
 
-def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[Group]:
+def prepare_groups(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[Group]:
     """Load the groups saved in the run's folder, or make them from its data and save them.
 
     Raises:
@@ -71,20 +71,20 @@ def prepared(run: Run, encoder: Encoder | None, tell: Tell, warn: Warn) -> list[
     recipe, saved = run.recipe, run.folder / GROUPS
     if saved.exists():
         return read_groups(saved)
-    sets = {each.name: read_set(run.data, each, recipe.seed, warn) for each in recipe.sets}
-    evidences, found = defaultdict[str, list[str]](list), dict[str, list[str]]()
-    searched = [row for each in recipe.sets if each.retrieve for row in sets[each.name]]
+    sets = {spec.name: read_set(run.data, spec, recipe.seed, warn) for spec in recipe.sets}
+    evidences, others = defaultdict[str, list[str]](list), dict[str, list[str]]()
+    searched = [row for spec in recipe.sets if spec.retrieve for row in sets[spec.name]]
     for row in searched:
         evidences[row.claim].append(row.evidence)
     if searched and recipe.negatives:
         everything = [row.evidence for row in searched]
-        with indexed(run.folder / "evidence", everything, encoder, tell) as corpus:
+        with index(run.folder / "evidence", everything, encoder, tell) as corpus:
             of_claim = negatives(corpus, evidences, encoder is not None, tell)
-            found = {claim: [p.text for p in passages] for claim, passages in of_claim.items()}
+            others = {claim: [p.text for p in passages] for claim, passages in of_claim.items()}
     groups: list[Group] = []
     for n, wanted in enumerate(recipe.sets, 1):
         rows = sets[wanted.name]
-        groups += groups_of(rows, wanted, recipe, lambda row: found.get(row.claim, ()))
+        groups += groups_of(rows, wanted, recipe, lambda row: others.get(row.claim, ()))
         tell("cutting evidence", n, len(recipe.sets))
     write_groups(saved, groups)
     return groups
@@ -123,7 +123,7 @@ def is_held_back(claim: str, seed: int) -> bool:
 
     Case and white space are ignored: one claim often occurs with several evidences.
     """
-    return _hashed(claim, f"{seed} held back") % HELD_BACK == 0
+    return _hash(claim, f"{seed} held back") % HELD_BACK == 0
 
 
 def split(
@@ -142,10 +142,10 @@ def split(
 
 def half_of(claim: str, seed: int) -> str:
     """Return the claim's half of the held-back ones: to `fit` thresholds, or to `measure`."""
-    return ("fit", "measure")[_hashed(claim, f"{seed} half") % 2]
+    return ("fit", "measure")[_hash(claim, f"{seed} half") % 2]
 
 
-def _hashed(claim: str, salt: str) -> int:
+def _hash(claim: str, salt: str) -> int:
     plain = " ".join(claim.casefold().split())
     return int.from_bytes(blake2b(f"{salt} {plain}".encode(), digest_size=8).digest())
 
@@ -153,7 +153,7 @@ def _hashed(claim: str, salt: str) -> int:
 # Negatives from retrieval: what BM25 and the dense index find for a claim in other documents
 
 
-def indexed(folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell) -> Corpus:
+def index(folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell) -> Corpus:
     """Build or resume a corpus of the distinct evidences."""
     corpus = engines.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
@@ -173,17 +173,17 @@ def negatives(
     """
     queries = list(own)
     retrievers = [corpus.lexical()] + ([corpus.dense()] if dense else [])
-    found: dict[str, list[Passage]] = {query: [] for query in queries}
+    of_query: dict[str, list[Passage]] = {query: [] for query in queries}
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
         chunk = queries[start : start + _QUERIES_AT_ONCE]
         for retriever in retrievers:
             for query, hits in zip(chunk, retriever.retrieve(chunk, DEPTH), strict=True):
                 passages = (hit.passage for hit in hits[SKIPPED:])
-                found[query] += [
+                of_query[query] += [
                     p for p in passages if not any(p.text in evidence for evidence in own[query])
                 ]
         tell("searching negatives", min(start + _QUERIES_AT_ONCE, len(queries)), len(queries))
-    return found
+    return of_query
 
 
 # Splitting evidence and changing claims
@@ -204,22 +204,22 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
     lines (sets of line numbers, as in WiCE); passages without any of them lack the evidence.
     """
     page = Document(row.row_id, "", row.evidence)
-    found = windows(page, n_words) if n_words else cited_passages(page)
+    pieces = windows(page, n_words) if n_words else cited_passages(page)
     wanted = set(words.content_words(row.claim))
-    marked = _marked(row)
+    marked = _marked_lines(row)
 
     def best(passages: Sequence[Passage]) -> tuple[str, ...]:
         shared = [len(wanted & set(words.content_words(p.text))) for p in passages]
         chosen = sorted(range(len(passages)), key=lambda i: (-shared[i], i))[:most]
         return tuple(passages[i].text for i in sorted(chosen))
 
-    supporting = [p for p in found if any(p.span.overlaps(line) for line in marked)]
+    supporting = [p for p in pieces if any(p.span.overlaps(line) for line in marked)]
     if not supporting:
-        return Cut(best(found) or (row.evidence,))
-    return Cut(best(supporting), best([p for p in found if p not in supporting]))
+        return Cut(best(pieces) or (row.evidence,))
+    return Cut(best(supporting), best([p for p in pieces if p not in supporting]))
 
 
-def _marked(row: LabelledClaim) -> list[Span]:
+def _marked_lines(row: LabelledClaim) -> list[Span]:
     """Return the evidence lines that annotators marked; empty if the set has no marks."""
     marks = row.meta.get("supporting")  # other sets may use this key differently
     lists = [group for group in marks if isinstance(group, list)] if isinstance(marks, list) else []
@@ -288,8 +288,8 @@ def groups_of(
                 others = [other.claim for other in drawn if other.evidence != row.evidence]
                 rivals = changed_claims(row, names, others, chance)
             if wanted.retrieve and chance.random() < recipe.negatives:
-                found = [text for text in retrieved(row) if text not in row.evidence]
-                negatives = (chance.choice(found),) if found else ()
+                texts = [text for text in retrieved(row) if text not in row.evidence]
+                negatives = (chance.choice(texts),) if texts else ()
             if evidence.lacking:
                 negatives = (*negatives, chance.choice(evidence.lacking))
             yield Group(

@@ -31,7 +31,7 @@ from pincite_lab.training import network, perturbations
 from pincite_lab.training import verifier as trainer
 from pincite_lab.training.export import export
 from pincite_lab.training.objective import AS_BEFORE, Objective
-from pincite_lab.training.recipe import GROUPS, MODEL, Recipe, Run, SetRecipe, begun
+from pincite_lab.training.recipe import GROUPS, MODEL, Recipe, Run, SetRecipe, begin_run
 
 # Feedback trains the upper seven of the shipped network's twelve layers.
 RECIPE = Recipe(
@@ -70,14 +70,14 @@ def shipped_passages() -> tuple[list[Passage], list[Passage]]:
     """
     collection = collected([DEMOS / name for name in _TEXTS])
     pages = [page for piece in collection.pieces for page in collection.read(piece)]
-    found = list(filter(None, (passages(page) for page in pages if isinstance(page, Document))))
-    return list(itertools.chain(*found[::2])), list(itertools.chain(*found[1::2]))
+    of_pages = list(filter(None, (passages(page) for page in pages if isinstance(page, Document))))
+    return list(itertools.chain(*of_pages[::2])), list(itertools.chain(*of_pages[1::2]))
 
 
-def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
+def generated_rows(pool: Sequence[Passage], n: int, seed: int) -> list[LabelledClaim]:
     """Return up to n claims with passages: by turns true, altered, or set against another page."""
     chance = random.Random(f"{seed} made rows")  # noqa: S311 - a sample, not a secret
-    claims = [(" ".join(s.of(p.text).split()), p) for p in found for s in whole_sentences(p.text)]
+    claims = [(" ".join(s.of(p.text).split()), p) for p in pool for s in whole_sentences(p.text)]
     claims = [(claim, p) for claim, p in claims if len(claim.split()) >= LEAST_WORDS]
     claims = chance.sample(claims, min(2 * n, len(claims)))  # not every sentence can be changed
     names = [name for claim, _ in claims for name in words.names(claim)]
@@ -91,7 +91,7 @@ def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[Labelled
             text = next((x.text for x in changed if x and x.text not in shown), "")
             label = "not_support"
         elif number % 3 == 2:
-            drawn = chance.sample(found, min(NEIGHBOURS, len(found)))
+            drawn = chance.sample(pool, min(NEIGHBOURS, len(pool)))
             others = [p.text for p in drawn if p.doc_id != passage.doc_id]
             shown = max(others, key=lambda other: words.overlap(claim, other), default="")
             label = "nei"
@@ -102,7 +102,7 @@ def generated_rows(found: Sequence[Passage], n: int, seed: int) -> list[Labelled
     return rows
 
 
-def remembered(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:
+def remembered_groups(rows: Sequence[LabelledClaim], n: int, seed: int) -> list[grouped.Group]:
     """Make groups with the base's answer as target: half from the feedback, half from the demos."""
     own = [passage for row in rows for passage in passages(Document(row.row_id, "", row.evidence))]
     shipped, _ = shipped_passages()
@@ -179,7 +179,7 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
     """
     if not (attempt.exported / "model.onnx").exists():
         run = Run(attempt.folder, attempt.folder, RECIPE, attempt.base, threads=attempt.threads)
-        model = _trained(run, attempt.learnt, progress)
+        model = _train(run, attempt.learnt, progress)
         base = Path(attempt.base)
         shipped = base if base.is_dir() else weights.locate(attempt.base)
         licence = str(weights.read_card(shipped).get("licence", "not stated"))
@@ -210,15 +210,15 @@ def rescale(learnt: Path, base: Path) -> None:
     (learnt / calibration.FILE).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
-def _trained(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:
-    device = begun(run)
+def _train(run: Run, rows: Sequence[LabelledClaim], progress: trainer.Progress) -> Path:
+    device = begin_run(run)
     model, tokenizer = network.load(run.base)
     base, base_tokenizer = network.load(run.base)
     path = run.folder / GROUPS
     if not path.exists():
         wanted = SetRecipe(FEEDBACK, visits=VISITS)
         labelled = list(grouped.groups_of(rows, wanted, run.recipe, lambda row: ()))
-        unlabelled = remembered(rows, round(REMEMBERED * len(labelled)), run.recipe.seed)
+        unlabelled = remembered_groups(rows, round(REMEMBERED * len(labelled)), run.recipe.seed)
         grouped.write_groups(path, [*labelled, *unlabelled])
     groups = grouped.read_groups(path)
     network.freeze(model.to(device), run.recipe.frozen_layers, run.recipe.frozen_embeddings)

@@ -246,7 +246,7 @@ class Pairs:
         """Return the number of tokens of each pair after truncation."""
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
-    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
+    def judge(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         before = self._model.training
         self._model.eval()
         try:
@@ -277,8 +277,8 @@ class Pairs:
         fields = {"input_ids": "ids", "attention_mask": "attention_mask"}
         fields |= dict.fromkeys(types_field(self._model), "type_ids")
 
-        def padded(field: str) -> Tensor:
+        def pad(field: str) -> Tensor:
             rows = [torch.tensor(getattr(encoding, field)) for encoding in encodings]
             return pad_sequence(rows, batch_first=True).to(self._device)
 
-        return {name: padded(field) for name, field in fields.items()}
+        return {name: pad(field) for name, field in fields.items()}

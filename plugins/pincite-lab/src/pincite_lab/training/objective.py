@@ -57,7 +57,7 @@ class Objective:
             )
             taught = torch.zeros_like(per_pair)
             if rows := shares.nonzero().flatten().tolist():
-                target = self._teacher.judged([batch.pairs[i] for i in rows]).to(logits.device)
+                target = self._teacher.judge([batch.pairs[i] for i in rows]).to(logits.device)
                 target = torch.softmax(target, dim=-1)
                 taught[rows] = -(target * log_softmax(logits[rows], dim=-1)).sum(dim=-1)
             shares = shares.to(logits.device)
@@ -75,14 +75,14 @@ class Objective:
         if not latent:
             return [group.passages[0] for group in groups]
         pairs = [(group.claim, passage) for group in latent for passage in group.passages]
-        of_group = iter(self._student.judged(pairs).split([len(g.passages) for g in latent]))
-        found = []
+        of_group = iter(self._student.judge(pairs).split([len(g.passages) for g in latent]))
+        chosen = []
         for group in groups:
             which = REFUTED if group.label == "refute" else SUPPORTED
             is_latent = len(group.passages) > 1
             best = int(log_odds(next(of_group), which).argmax()) if is_latent else 0
-            found.append(group.passages[best])
-        return found
+            chosen.append(group.passages[best])
+        return chosen
 
     def _batch(self, groups: Sequence[Group]) -> _Batch:
         batch = _Batch()
@@ -97,10 +97,10 @@ class Objective:
         return batch
 
 
-def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
-    """Return log P(which) − log P(not which): (…, 3) → (…)."""
-    others = [c for c in range(3) if c != which]
-    return logits[..., which] - torch.logsumexp(logits[..., others], dim=-1)
+def log_odds(logits: Tensor, label: int = SUPPORTED) -> Tensor:
+    """Return log P(label) − log P(not label): (…, 3) → (…)."""
+    others = [c for c in range(3) if c != label]
+    return logits[..., label] - torch.logsumexp(logits[..., others], dim=-1)
 
 
 def ranking_loss(positive: Tensor, negatives: Tensor) -> Tensor:

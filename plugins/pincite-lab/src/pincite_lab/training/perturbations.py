@@ -48,7 +48,7 @@ def perturb(
     if kind == "rival":
         return _rival(claim, evidence, chance)
     if kind == "negation":
-        return negated(claim)
+        return negate(claim)
     functions = {"contrary": _contrary, "exchange": _exchange, "number": _other_number}
     return functions.get(kind, _other_date)(claim, chance)
 
@@ -57,10 +57,10 @@ def _replace(claim: str, span: Span, words_: str, kind: str) -> Perturbation:
     return Perturbation(claim[: span.start] + words_ + claim[span.end :], kind, span)
 
 
-def negated(claim: str) -> Perturbation | None:
+def negate(claim: str) -> Perturbation | None:
     """Insert "not" after the first auxiliary, or remove an existing "not".
 
-    >>> negated("The bridge was opened in 1911.").text
+    >>> negate("The bridge was opened in 1911.").text
     'The bridge was not opened in 1911.'
     """
     if denial := _NOT.search(claim):
@@ -73,15 +73,15 @@ def negated(claim: str) -> Perturbation | None:
 
 
 def _other_number(claim: str, chance: random.Random) -> Perturbation | None:
-    found = [f for f in figures.figures(claim) if f.kind in ("number", "percent")]
-    spans = [f.span for f in found if not _by_month(claim, f.span)]
+    numbers = [f for f in figures.figures(claim) if f.kind in ("number", "percent")]
+    spans = [f.span for f in numbers if not _by_month(claim, f.span)]
     return _shift_number(spans, claim, "number", chance)
 
 
 def _other_date(claim: str, chance: random.Random) -> Perturbation | None:
-    found = figures.figures(claim)
-    dates = [f.span for f in found if f.kind == "year" or _by_month(claim, f.span)]
-    months = [f.span for f in found if f.kind == "month"]
+    quantities = figures.figures(claim)
+    dates = [f.span for f in quantities if f.kind == "year" or _by_month(claim, f.span)]
+    months = [f.span for f in quantities if f.kind == "month"]
     if months and (not dates or chance.random() < 0.5):
         span = chance.choice(months)
         old = span.of(claim)[:3].lower()
@@ -137,10 +137,10 @@ _JOINING = re.compile(r"\b(?:between|both|either|together|marri\w+|met|same|amon
 
 
 def _contrary(claim: str, chance: random.Random) -> Perturbation | None:
-    found = [m for m in _LOWER_WORD.finditer(claim) if m[0] in _CONTRARY]
-    if not found:
+    matches = [m for m in _LOWER_WORD.finditer(claim) if m[0] in _CONTRARY]
+    if not matches:
         return None
-    match = chance.choice(found)
+    match = chance.choice(matches)
     start, new = match.start(), _CONTRARY[match[0]]
     if article := _ARTICLE.search(claim, 0, start):
         right = article[1][0] + ("n" if new[0] in "aeiou" else "")
@@ -181,22 +181,22 @@ def _rival(claim: str, evidence: str, chance: random.Random) -> Perturbation | N
     for span in _names(claim):
         n_words = len(span.of(claim).split())
         places.append((span, [name for name in names if len(name.split()) == n_words]))
-    places = [(span, found) for span, found in places if found]
+    places = [(span, choices) for span, choices in places if choices]
     if not places:
         return None
-    span, found = chance.choice(places)
-    return _replace(claim, span, chance.choice(found), "rival")
+    span, choices = chance.choice(places)
+    return _replace(claim, span, chance.choice(choices), "rival")
 
 
 def _names(text: str) -> list[Span]:
     known = set(words.names(text))
-    found = []
+    spans = []
     for match in _RUN.finditer(text):
         first, _, rest = match[0].partition(" ")
         opens = not words.content_words(first)  # "In Skov"
         if known.intersection((rest if opens else match[0]).split()):
-            found.append(Span(match.start() + (len(first) + 1) * opens, match.end()))
-    return found
+            spans.append(Span(match.start() + (len(first) + 1) * opens, match.end()))
+    return spans
 
 
 def _values(text: str, kind: str) -> list[Span]:

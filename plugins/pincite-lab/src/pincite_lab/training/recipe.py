@@ -90,7 +90,7 @@ def recipe_in(path: Path) -> Recipe:
         raise ConfigError(f"{path}: {key}: {first['msg']}; got {first['input']!r}.") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    names = [each.name for each in recipe.sets]
+    names = [spec.name for spec in recipe.sets]
     if not names or len(set(names)) < len(names):
         raise ConfigError(f"{path}: sets: expected at least one [[sets]], each name once.")
     return recipe
@@ -113,7 +113,7 @@ class Run:
     threads: int = 0  # 0: all cores
 
 
-def begun(run: Run) -> str:
+def begin_run(run: Run) -> str:
     """Record the run, seed torch and set its threads; returns the device.
 
     Raises:

@@ -24,7 +24,7 @@ from pincite_lab.training import groups as grouped
 from pincite_lab.training import network
 from pincite_lab.training.groups import Group, Tell, Warn
 from pincite_lab.training.objective import Objective
-from pincite_lab.training.recipe import GROUPS, MODEL, STATE, Recipe, Run, begun
+from pincite_lab.training.recipe import GROUPS, MODEL, STATE, Recipe, Run, begin_run
 
 LOG = "log.jsonl"
 SAVE_EVERY = 300.0  # seconds: the most that a kill costs
@@ -41,7 +41,7 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
         ConfigError, InputError: Run, data or saved state do not fit.
         MissingModel: The base, teacher or encoder cannot be found.
     """
-    device = begun(run)
+    device = begin_run(run)
     model, tokenizer = network.load(run.base)
     teacher = None
     if run.teacher:
@@ -51,7 +51,7 @@ def train_verifier(run: Run, tell: Tell, warn: Warn, progress: Progress) -> Path
     encoder = None
     if run.dense and not (run.folder / GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
-    groups = grouped.prepared(run, encoder, tell, warn)
+    groups = grouped.prepare_groups(run, encoder, tell, warn)
     train(groups, run.recipe, model.to(device), tokenizer, run.folder, teacher, progress)
     n_own = network.own_rows(Path(run.base))
     network.write_model(model, tokenizer, run.folder / MODEL, n_own)
@@ -190,8 +190,8 @@ def restore(path: Path, parameters: dict[str, Any], optimizer: Any) -> int:
             f"{path} cannot be read as the state of a run ({error}). Delete it to start over."
         ) from error
     expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
-    found = {name: tuple(weight.shape) for name, weight in weights.items()}
-    if differing := [key for key in {**found, **expected} if found.get(key) != expected.get(key)]:
+    saved = {name: tuple(weight.shape) for name, weight in weights.items()}
+    if differing := [key for key in {**saved, **expected} if saved.get(key) != expected.get(key)]:
         raise InputError(
             f"{path} does not fit this network, first at {differing[0]!r}: it has another base, "
             "or other layers were frozen. Train in another folder."

@@ -219,7 +219,7 @@ def test_remembered_rows_are_read_as_before(home: Path) -> None:
     for row in rows:
         assert (row.claim in " ".join(row.evidence.split())) == (row.label == "support")
     held = {row.evidence for row in rows}
-    kept = learning.remembered([], 60, 1)
+    kept = learning.remembered_groups([], 60, 1)
     assert not held & {group.passages[0] for group in kept}
 
 

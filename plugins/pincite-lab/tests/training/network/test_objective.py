@@ -19,7 +19,7 @@ PLAIN = Recipe(sets=())
 class Longest:
     """A network that is the surer of a support the longer a passage is."""
 
-    def judged(self, pairs: list[tuple[str, str]]) -> Any:
+    def judge(self, pairs: list[tuple[str, str]]) -> Any:
         return torch.tensor([[float(len(passage)), 0.0, 0.0] for _, passage in pairs])
 
 

@@ -198,7 +198,7 @@ def test_the_shipped_verifier_is_a_base_that_answers_as_its_int8_file() -> None:
         ("The mill of Holm was built in 1811.", "Ferries carry goats across the river."),
     ]
     model, tokenizer = network.load(weights.VERIFIER)
-    ours = network.Pairs(model.eval(), tokenizer, 64).judged(pairs)
+    ours = network.Pairs(model.eval(), tokenizer, 64).judge(pairs)
     session = Session(weights.locate(weights.VERIFIER), max_tokens=64, threads=1)
     shipped = torch.from_numpy(session.logits(pairs))
     # int8 activations are rounded too; the weights are the same.
