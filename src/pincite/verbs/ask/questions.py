@@ -21,13 +21,13 @@ def parts_of(question: str) -> list[str]:
     ['How many schools left the scheme', 'why schools left the scheme?']
     """
     first, *others = _P["part"].split(question)
-    if any(_P["pronoun"].search(each) for each in others):
+    if any(_P["pronoun"].search(other) for other in others):
         return [question]
     rest = re.sub(r"^(?:by )?how (?:many|much) ", "", first, flags=re.IGNORECASE)
-    bare = [each.rstrip(" ?") for each in others]
+    bare = [other.rstrip(" ?") for other in others]
     return [first] + [
-        each if unanswered_terms(_P["why"].sub("", each), "") else f"{short} {rest}?"
-        for each, short in zip(others, bare, strict=True)
+        other if unanswered_terms(_P["why"].sub("", other), "") else f"{short} {rest}?"
+        for other, short in zip(others, bare, strict=True)
     ]
 
 
@@ -145,7 +145,7 @@ def unanswered_terms(question: str, source: str) -> list[str]:
     >>> unanswered_terms("Is there a vaccine against measles?", "Measles is a disease.")
     ['vaccine']
     """
-    species = [each[0] for each in _SPECIES.finditer(question) if f"{each[1]}. {each[2]}" in source]
+    species = [name[0] for name in _SPECIES.finditer(question) if f"{name[1]}. {name[2]}" in source]
     written_there = _WORD.findall("\n".join([source, *species]))
     there = frozenset(map(_base, frozenset(written_there)))
     initials = "".join(word[0].lower() for word in written_there)

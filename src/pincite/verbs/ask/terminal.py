@@ -38,15 +38,15 @@ def print_report(report: AnswerReport, console: Console) -> None:
 def _overview(answers: Sequence[Answer]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, answer in enumerate(answers, 1):
-        found = Text("\n").join(
+        counts = Text("\n").join(
             Text(f"{look.sign} {n} {look.label}", look.style)
             for n, look in ask_wording.counts(answer.sentences)
         )
         if cautions := ask_wording.cautions(answer):
-            found.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
+            counts.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
         text = Text(cells.shortened(answer.question, QUESTION_WIDTH))
         nothing = Text("– failed" if answer.failure else f"○ {ask_wording.NO_ANSWER}", "yellow")
-        table.add_row(Text(str(number), "dim"), text, found or nothing)
+        table.add_row(Text(str(number), "dim"), text, counts or nothing)
     return table
 
 
@@ -119,7 +119,7 @@ def _references(answer: Answer) -> list[RenderableType]:
         parts += map(_reference, cited)
     if uncited:
         parts.append(_heading(ask_wording.ALSO_FOUND if cited else ask_wording.CLOSEST))
-        parts += [_row(f"[{each.number}]", _short(each)) for each in uncited]
+        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in uncited]
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))
         parts += [_row("", _short(reference)) for reference in answer.left_out]
@@ -148,7 +148,7 @@ def _short(reference: Reference) -> Text:
     more = [str(date[0]) if date else "undated", *filter(None, ids or [url])]
     if document.corpus:
         more.append(f"corpus {cells.one_line(document.corpus)}")
-    return text.append("".join(f" · {each}" for each in more), "dim")
+    return text.append("".join(f" · {part}" for part in more), "dim")
 
 
 def _titled(reference: Reference) -> Text:

@@ -51,9 +51,9 @@ def counts(sentences: Sequence[Checked], words: Language = IN_ENGLISH) -> list[t
     n_copied = counted[Standing.VERBATIM]
     labels[Standing.VERBATIM] = words.plural("sentence quoted", "sentences quoted", n_copied)
     return [
-        (counted[each], look._replace(label=labels[each]))
-        for each, look in LOOKS.items()
-        if counted[each]
+        (counted[standing], look._replace(label=labels[standing]))
+        for standing, look in LOOKS.items()
+        if counted[standing]
     ]
 
 
@@ -204,8 +204,8 @@ def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]
     """Separate the references that sentences cite from the others."""
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     numbers = answer.cited
-    cited = [each for each in ordered if each.number in numbers]
-    return cited, [each for each in ordered if each not in cited]
+    cited = [reference for reference in ordered if reference.number in numbers]
+    return cited, [reference for reference in ordered if reference not in cited]
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:

@@ -154,8 +154,8 @@ class VerifierJudge:
             of_document[document].append((excerpt, weighed))
         result = list(evidence)
         for of_one in of_document.values():
-            confirming = [each for each in of_one if _confirms(each[1])]
-            opposing = [each for each in of_one if _opposes(each[1])]
+            confirming = [pair for pair in of_one if _confirms(pair[1])]
+            opposing = [pair for pair in of_one if _opposes(pair[1])]
             for excerpt, judged in confirming or opposing:
                 result[excerpt.n] = replace(
                     evidence[excerpt.n],

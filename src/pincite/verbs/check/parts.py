@@ -67,20 +67,20 @@ def conjuncts(text: str, language: str = "en") -> list[str]:
     """
     if len(text) > LONGEST or ascription(text, language) is not None:
         return []
-    found, cover = _split(text, language)
+    parts, cover = _split(text, language)
     if cover is _Cover.MAIN:
-        return found[:1]
+        return parts[:1]
     n_clauses = len(_P["clause_begins"].findall(text))
-    is_complete = cover is _Cover.ALL and len(found) > max(1, n_clauses)
-    return found if is_complete else []
+    is_complete = cover is _Cover.ALL and len(parts) > max(1, n_clauses)
+    return parts if is_complete else []
 
 
 def _split(text: str, language: str) -> tuple[list[str], _Cover]:
     """Return the parts of a text by the first rule that finds some, and what they cover."""
     bare = text.strip(MARKS) if text.count('"') % 2 == 0 else text
     for find, cover in _RULES.get(language, ()):
-        if found := find(bare):
-            return found, cover
+        if parts := find(bare):
+            return parts, cover
     return [], _Cover.SOME
 
 

@@ -76,7 +76,7 @@ class Candidate:
 class Retrieval:
     """What was found for a reading, including web pages that could not be used."""
 
-    found: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     unread: tuple[Unchecked, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
 
@@ -136,7 +136,7 @@ class CheckPipeline:
             (reading, candidate)
             for reading, retrieval in retrieved.items()
             if isinstance(retrieval, Retrieval)
-            for candidate in retrieval.found
+            for candidate in retrieval.candidates
         ]
         items = defaultdict[Reading, list[Weighed]](list)
         for (reading, candidate), outcome in zip(pairs, self._judge(pairs), strict=True):
@@ -181,7 +181,7 @@ class CheckPipeline:
             pages = self.online.find(reading, {one.passage.url for one in candidates})
             unused = {"unread": pages.unread, "excluded": pages.excluded}
             self._record("searched", reading=reading.reading_id, **unused)
-            both.append(replace(pages, found=(*candidates, *pages.found)))
+            both.append(replace(pages, candidates=(*candidates, *pages.candidates)))
         return both
 
     def _judge(self, pairs: Sequence[tuple[Reading, Candidate]]) -> list[Evidence | Failed]:
@@ -338,14 +338,14 @@ class SearchedWeb:
     def find(self, reading: Reading, known: Collection[str]) -> Retrieval:
         """Return at most `top_k` texts; `known` are addresses already found elsewhere."""
         pages = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
-        found, unread = list[Candidate](), dict[str, Unchecked]()
+        texts, unread = list[Candidate](), dict[str, Unchecked]()
         for text in distinct_texts(pages.hits, self.candidates.get, self.check):
             url, language = text.passage.url, text.language
             if reads(self.languages, language):
-                found.append(replace(text, origin=CopyKind.LIVE))
+                texts.append(replace(text, origin=CopyKind.LIVE))
             else:
                 unread.setdefault(url, Unchecked(url, Reason.LANGUAGE, language or ""))
-        return Retrieval(tuple(found), (*pages.unread, *unread.values()), pages.excluded)
+        return Retrieval(tuple(texts), (*pages.unread, *unread.values()), pages.excluded)
 
 
 def distinct_texts(

@@ -76,13 +76,13 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
         opening = part.lstrip(kinds.MARKS)[:20]
         is_quoted = any(f"{mark}{opening}" in text for mark in '“"„')
         texts.append(_as_sentence(part) if is_quoted else part)
-    found = list[Reading]()
+    unnumbered = list[Reading]()
     for part in texts:
         kind, negation = kinds.kind_of(part, language), kinds.negation(part, language)
         joins = tuple(conjuncts(part, language))
-        origin: ReadingOrigin = "rule" if found else "statement"
-        found.append(Reading("", part, kind, negation, origin, joins, lacks))
-    return numbered(found)
+        origin: ReadingOrigin = "rule" if unnumbered else "statement"
+        unnumbered.append(Reading("", part, kind, negation, origin, joins, lacks))
+    return numbered(unnumbered)
 
 
 def _as_sentence(quoted: str) -> str:

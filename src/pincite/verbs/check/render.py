@@ -295,8 +295,8 @@ def more_values(template: Path | None) -> Callable[[_Values, Check], _Values] | 
     if not template or not _EVIDENCESEEKER.search(templates.source(template)):
         return None
     if points := [*entry_points(group=TEMPLATES, name="evidenceseeker")]:
-        found: Callable[[_Values, Check], _Values] = points[0].load()
-        return found
+        add_values: Callable[[_Values, Check], _Values] = points[0].load()
+        return add_values
     command = install_command("evidenceseeker")
     raise MissingExtra(f"{template} has values of EvidenceSeeker. Install with: {command}")
 
@@ -369,7 +369,7 @@ def _claim(result: ReadingResult) -> _Values:
         for n, item in enumerate(result.items)
     ]
     nearest = [documents[n] for n in result.nearest]
-    cited = [each for side in ("against", "for") for each in documents if each["side"] == side]
+    cited = [d for side in ("against", "for") for d in documents if d["side"] == side]
     return {
         **values_of(reading),
         **values_of(weight, DIGITS),

@@ -46,9 +46,9 @@ def _overview(checks: Sequence[Check]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, check in enumerate(checks, 1):
         labels = {result.label: _label(result) for result in check.results}
-        found = Text("\n").join(labels.values())
+        lines = Text("\n").join(labels.values())
         text = Text(cells.shortened(check.statement, SOURCE_WIDTH))
-        table.add_row(Text(str(number), "dim"), text, found or Text("– no reading", "yellow"))
+        table.add_row(Text(str(number), "dim"), text, lines or Text("– no reading", "yellow"))
     return table
 
 

@@ -163,12 +163,12 @@ def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
     return " · ".join([*dict.fromkeys(filter(None, names)), date])
 
 
-def interpreted_by(who: str) -> str:
-    """How the readings were found; `who` is "rules", "user", a model, or "rules + user"."""
+def interpreted_by(interpreter: str) -> str:
+    """How the readings were found: by "rules", "user", a model, or "rules + user"."""
     known = {"rules": "generated automatically", "user": "edited by you"}
-    first = who.removesuffix(" + user")
-    found = known.get(first) or f"found by {one_line(first)}"
-    return found if first == who else f"{found} and {known['user']}"
+    first = interpreter.removesuffix(" + user")
+    origin = known.get(first) or f"found by {one_line(first)}"
+    return origin if first == interpreter else f"{origin} and {known['user']}"
 
 
 def failed(items: Sequence[Weighed]) -> list[str]:
