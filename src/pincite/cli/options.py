@@ -219,7 +219,7 @@ def check_outputs(outputs: Mapping[str, Path | None], template: Path | None) -> 
     if template:
         from pincite.report import templates
 
-        templates.parsed(template)
+        templates.load(template)
 
 
 def parallel_options(command: Command) -> Command:

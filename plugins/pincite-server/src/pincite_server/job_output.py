@@ -36,7 +36,7 @@ def report_item(texts: Sequence[str], emit: Emit) -> Progress:
 
     def progress(_step: str, n_done: int, total: int | None) -> None:
         if len(texts) > 1:
-            text = cells.shortened(texts[n_done], SHOWN_CHARS)
+            text = cells.shorten(texts[n_done], SHOWN_CHARS)
             emit("item", {"done": n_done, "total": total, "number": n_done + 1, "text": text})
 
     return progress

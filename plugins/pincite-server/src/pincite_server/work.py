@@ -93,7 +93,7 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
         if each.negation:
             reading = dataclasses.replace(reading, negation=each.negation)
         parsed.append(reading)
-    return Interpretation(tuple(readings.numbered(parsed)), "user")
+    return Interpretation(tuple(readings.with_ids(parsed)), "user")
 
 
 def _ask(body: AskRequest, corpus: Mapping[str, Address], settings: Settings, emit: Emit) -> Done:

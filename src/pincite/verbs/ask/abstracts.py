@@ -154,7 +154,7 @@ def fits(question: str, document: Document) -> bool | None:
     None if question or study names none, or if the study includes all of them among others.
     """
     asked = ages(question)
-    studied = asked and (ages(document.title) or _studied(document.text[:WHOLE], document.language))
+    studied = asked and (ages(document.title) or _ages_in(document.text[:WHOLE], document.language))
     if not asked or not studied:
         return None
     (low, high), (least, most) = asked, (min(age, OLDEST) for age in studied)
@@ -164,7 +164,7 @@ def fits(question: str, document: Document) -> bool | None:
 
 
 @lru_cache(maxsize=1024)  # asked for each sentence of an abstract
-def _studied(text: str, language: str | None) -> tuple[float, float] | None:
+def _ages_in(text: str, language: str | None) -> tuple[float, float] | None:
     """Return the ages that the sentences on the study's own people name."""
     own = in_own_words(text)
     told = [span.of(own) for span in source_sentences(own, language)]

@@ -52,19 +52,19 @@ class AnswerChecker:
         ids = {reference.ref_id: reference.number for reference in references}
         by_number = {reference.number: reference for reference in references}
 
-        def cited(sentence: Sentence) -> list[tuple[str, Reference | None]]:
+        def resolve(sentence: Sentence) -> list[tuple[str, Reference | None]]:
             resolved = ((mark, citation_marks.find_number(mark, ids) or 0) for mark in sentence.ids)
             return [(written, by_number.get(number)) for written, number in resolved]
 
         def likeness(sentence: Sentence, neighbour: Sentence) -> float:
             """Return the share of the sentence's words found in the neighbour's best source."""
-            sources = [f"{r.document.title}\n{r.document.text}" for _, r in cited(neighbour) if r]
+            sources = [f"{r.document.title}\n{r.document.text}" for _, r in resolve(neighbour) if r]
             return max((1 - words.missing_words(sentence.text, s) for s in sources), default=0.0)
 
         to_check = [(sentence, False) for sentence in sentences]
         if self.neighbours:
             to_check = citation_marks.with_neighbours(sentences, likeness)
-        references_cited = [cited(sentence) for sentence, _ in to_check]
+        references_cited = [resolve(sentence) for sentence, _ in to_check]
         new = {
             (sentence.text, reference.ref_id): reference
             for (sentence, _), of_sentence in zip(to_check, references_cited, strict=True)

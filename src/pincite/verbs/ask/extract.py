@@ -61,11 +61,11 @@ def choose(
     concluded = {c.source for c in left if c.part is Part.CONCLUSION and c.answers >= best - behind}
     left = [c for c in left if c.part is Part.CONCLUSION or c.source not in concluded]
 
-    def worth(one: Quotable) -> float:
-        words = set(wording.content_words(one.text))
+    def worth(candidate: Quotable) -> float:
+        words = set(wording.content_words(candidate.text))
         others = (set(wording.content_words(other.text)) for other in selected)
         shares = (len(words & other) / max(1, len(words)) for other in others)
-        return one.answers - REPEATED * max(shares, default=0.0)
+        return candidate.answers - REPEATED * max(shares, default=0.0)
 
     while left and len(selected) < most:
         first = min(left, key=lambda c: (-worth(c), c.source, c.span.start))
@@ -73,7 +73,7 @@ def choose(
             break
         selected.append(first)
         left = [c for c in left if not (c.overlaps(first) or repeats(c.text, first.text))]
-    return in_order(with_other_side(selected, candidates, most, least))
+    return sort_quotes(with_other_side(selected, candidates, most, least))
 
 
 def with_other_side(
@@ -93,7 +93,7 @@ def with_other_side(
     return [*selected[:n_kept], *added][:most]
 
 
-def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
+def sort_quotes(selected: Sequence[Quotable]) -> list[Quotable]:
     """Sort by document, those with the ages asked for first, each in the order of its text."""
     by_ages = sorted(selected, key=lambda c: (True, None, False).index(c.fits))
     sources = list(dict.fromkeys(c.source for c in by_ages))
@@ -108,13 +108,13 @@ def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
     ]
 
 
-def repeats(one: str, other: str) -> bool:
+def repeats(first: str, second: str) -> bool:
     """Whether two sentences say the same in nearly the same words."""
-    if wording.is_negated(one) != wording.is_negated(other):
+    if wording.is_negated(first) != wording.is_negated(second):
         return False
-    if {f.key for f in figures(one)} != {f.key for f in figures(other)}:
+    if {f.key for f in figures(first)} != {f.key for f in figures(second)}:
         return False
-    a, b = set(wording.content_words(one)), set(wording.content_words(other))
+    a, b = set(wording.content_words(first)), set(wording.content_words(second))
     return len(a & b) >= REPEATS * min(len(a), len(b)) if a and b else a == b
 
 
@@ -143,12 +143,12 @@ class Extractor:
         most = min(OF_ONE, OF_ALL // max(1, n_long))
         failures = list[Failed]()
 
-        def skipped(why: Failed) -> list[Quotable]:
+        def skip(why: Failed) -> list[Quotable]:
             failures.append(why)
             return []
 
         of_source = [
-            errors.attempted(partial(sentences_of, source, reference, most), skipped)
+            errors.attempted(partial(sentences_of, source, reference, most), skip)
             for source, reference in enumerate(references)
         ]
         texts = [sentence.text for source in near for sentence in of_source[source]]
@@ -164,13 +164,13 @@ class Extractor:
             stated = stating(question, read)
             is_stated = stated is not None and not questions.is_of_degree(question)
             able = read if stated is None else stated
-            quotes = self._confirmed(question, references, able, is_stated=is_stated)
+            quotes = self._choose_confirmed(question, references, able, is_stated=is_stated)
             if not quotes and self.documents_read:
                 quotes = nearest(stated or read)
             answers.append(quotes)
         return answers, failures
 
-    def _confirmed(
+    def _choose_confirmed(
         self,
         question: str,
         references: Sequence[Reference],
@@ -235,7 +235,7 @@ class Extractor:
 def stating(question: str, sentences: Sequence[Quotable]) -> list[Quotable] | None:
     """Return those with the figure or the reason asked for; None if neither is asked for."""
     of_study = [c for c in sentences if c.part not in (Part.BACKGROUND, Part.AIM)]
-    if number := questions.wanted(question):
+    if number := questions.wanted_number(question):
         names = stance.subject(question).names_outcome
         stated = [c for c in of_study if number.is_in(c.text)]
         return [c for c in stated if number.effect is None or names(c.text)]
@@ -262,7 +262,7 @@ def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
     for sentence in sorted(near, key=lambda c: (-c.answers, c.source, c.span.start)):
         if len(chosen) < NEAREST and not any(map(sentence.overlaps, chosen)):
             chosen.append(replace(sentence, is_nearest=True))
-    return in_order(chosen)
+    return sort_quotes(chosen)
 
 
 def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
@@ -320,7 +320,7 @@ def on_topic(question: str, reference: Reference) -> bool:
 
 def lacking(question: str, reference: Reference) -> float:
     """Return the share of the question's terms that a document lacks; ages may be in figures."""
-    document, number = reference.document, questions.wanted(question)
+    document, number = reference.document, questions.wanted_number(question)
     about = number.about if number else questions.topic(question)
     if abstracts.fits(question, document):
         about = abstracts.without_ages(about)

@@ -111,7 +111,7 @@ class AskPipeline:
             self._empty(question),
             searched=replace(self.searched, found=ids, best=best, absent=lacks),
             abstained_coded=(why,),
-            references=tuple(listed(question, references, ())),
+            references=tuple(select(question, references, ())),
             left_out=left_out,
         )
 
@@ -138,8 +138,8 @@ class AskPipeline:
         if not quotes:
             return silent
         cited = [references[quote.source].number for quote in quotes]
-        _, new = renumbered(references, cited)
-        ordered = listed(silent.question, references, cited)
+        _, new = renumber(references, cited)
+        ordered = select(silent.question, references, cited)
         text, sentences = citation_marks.quote_with_marks(
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
@@ -186,7 +186,7 @@ class AskPipeline:
             nonlocal n_verified
             if on_sentence is None:
                 return
-            whole, ordered = in_order(
+            whole, ordered = renumber_text(
                 text if last else citation_marks.without_open_mark(text), references
             )
             sentences = citation_marks.cited_sentences(whole, self.language)
@@ -217,7 +217,7 @@ class AskPipeline:
 
     def check(self, written: Answer, references: Sequence[Reference]) -> Answer:
         """Verify, and repair, a written answer, of which only the text and its end are known."""
-        text, references = in_order(written.text.strip(), references)
+        text, references = renumber_text(written.text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
         answer = replace(
             written,
@@ -232,31 +232,31 @@ class AskPipeline:
             answer = errors.attempted(repaired, lambda why: replace(failed, failure=fault(why)))
         checked = (*answer.sentences, *answer.dropped, *(c.before for c in answer.changes))
         cited = sorted({v.number for sentence in checked for v in sentence.verdicts if v.number})
-        return replace(answer, references=tuple(listed(answer.question, answer.references, cited)))
+        return replace(answer, references=tuple(select(answer.question, answer.references, cited)))
 
 
-def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
+def select(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
     """Return the cited references and those on the topic, with the ages asked for before others."""
     kept = [r for r in references if r.number in cited or extract.on_topic(question, r)]
     kept.sort(key=lambda r: (True, None, False).index(fits(question, r.document)))
-    return renumbered(kept, cited)[0]
+    return renumber(kept, cited)[0]
 
 
-def numbered(references: Sequence[Reference]) -> list[Reference]:
+def with_numbers(references: Sequence[Reference]) -> list[Reference]:
     return [replace(reference, number=number) for number, reference in enumerate(references, 1)]
 
 
-def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
+def renumber_text(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
     """Renumber the text and its references by first use, unused ones last."""
     sources = [
         (frozenset({str(r.number), f"PUBMED:{r.ref_id}"}), r.document.text) for r in references
     ]
     text = citation_marks.without_copied(text, sources)
     text, used = citation_marks.renumber(text, {r.ref_id: r.number for r in references})
-    return text, renumbered(references, used)[0]
+    return text, renumber(references, used)[0]
 
 
-def renumbered(
+def renumber(
     references: Sequence[Reference], used: Sequence[int]
 ) -> tuple[list[Reference], dict[int, int]]:
     """Renumber the references by first use, unused ones last; also returns new numbers by old."""
@@ -311,7 +311,7 @@ class LiteratureFinder:
                 (retracted if left_out else sound).append(candidate)
             if len(sound) == self.limit:
                 break
-        return numbered(self._with_passages(question, sound)), numbered(retracted)
+        return with_numbers(self._with_passages(question, sound)), with_numbers(retracted)
 
     def _with_passages(self, question: str, references: Sequence[Reference]) -> list[Reference]:
         def by_words(document: Document) -> list[Passage]:

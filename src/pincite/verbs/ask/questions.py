@@ -55,10 +55,10 @@ class Wanted(NamedTuple):
         return bool(self.effect.search(sentence) and _DIGIT.search(sentence))
 
 
-def wanted(question: str) -> Wanted | None:
+def wanted_number(question: str) -> Wanted | None:
     """Return the number that a question asks for; None if it asks for none that rules know.
 
-    >>> wanted("How many patients were in the tea trial?").about
+    >>> wanted_number("How many patients were in the tea trial?").about
     ' were in the tea ?'
     """
     if match := _P["how_many"].search(question):
@@ -172,13 +172,13 @@ def _base(written: str) -> str:
     return _IRREGULAR.get(word) or _BRITISH.sub(lambda match: _AMERICAN[match[0]], word)
 
 
-def _are_forms(one: str, other: str) -> bool:
+def _are_forms(left: str, right: str) -> bool:
     """Whether two words share a stem and differ in endings: "vaccine" and "vaccination"."""
-    alike = (a == b for a, b in zip(one, other, strict=False))
+    alike = (a == b for a, b in zip(left, right, strict=False))
     n = sum(takewhile(bool, alike))
     # "hypertension" and "hypertensive" share a letter of their endings too.
     cuts = range(n, max(_SHARED, n - 2) - 1, -1)
-    return any(all(_is_ending(word[cut:], word[cut - 1]) for word in (one, other)) for cut in cuts)
+    return any(all(_is_ending(word[cut:], word[cut - 1]) for word in (left, right)) for cut in cuts)
 
 
 def _is_ending(rest: str, before: str) -> bool:

@@ -39,7 +39,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
         ConfigError: the template cannot be read or filled in.
     """
 
-    def filled(answer: Answer) -> str:
+    def fill(answer: Answer) -> str:
         values = {
             **values_of(answer, DIGITS),
             "shown": _view(answer, IN_ENGLISH),
@@ -54,7 +54,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
         }
         return templates.markdown(template, values, shipped="ask.md.j2")
 
-    return "\n\n".join(render_parts(filled, answer) for answer in report.answers)
+    return "\n\n".join(render_parts(fill, answer) for answer in report.answers)
 
 
 def views(
@@ -107,7 +107,7 @@ def _view(
             }
             for change in answer.changes
         ],
-        "searched": ask_wording.searched(answer),
+        "searched": ask_wording.search_details(answer),
     }
 
 
@@ -152,12 +152,12 @@ def _verdict(
         if evidence and standing([verdict.support]) not in ask_wording.COPIES
         else None,
         "reasons": evidence.reasons_coded if evidence else (),
-        "text": _marked(evidence, document) if evidence else None,
+        "text": _split_at_quote(evidence, document) if evidence else None,
         "quote": ask_wording.quote_of(verdict),
     }
 
 
-def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
+def _split_at_quote(evidence: Evidence, document: Document | None) -> dict[str, str]:
     """Split a short document, else the passage, into before, the closest sentence, and after."""
     passage, quote = evidence.passage, ask_wording.quote_span(evidence)
     text, shift = passage.text, 0

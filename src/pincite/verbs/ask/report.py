@@ -172,9 +172,9 @@ class AnswerReport(codec.JsonReport):
 
 
 def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
-    def raises(one: Answer) -> bool:
+    def raises(tried: Answer) -> bool:
         try:
-            render(one)
+            render(tried)
         except Exception:  # the first exception was logged
             return True
         return False

@@ -10,7 +10,7 @@ from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.judgement.retraction import Retraction, is_retracted_title
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report import bibliography
-from pincite.report.cells import WORDS, Look, called, n_of, one_line
+from pincite.report.cells import WORDS, Look, display_name, n_of, one_line
 from pincite.retrieval.filters import SEPARATOR
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
@@ -99,7 +99,7 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
     return cautions
 
 
-def searched(answer: Answer) -> list[tuple[str, str]]:
+def search_details(answer: Answer) -> list[tuple[str, str]]:
     where = answer.searched
     read = n_of(len(where.found), "document")
     if answer.only_abstracts:
@@ -153,7 +153,7 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 def title_of(document: Document) -> str:
     """Return the title, else the name of a file, else the address."""
-    return called(document.url, document.title)
+    return display_name(document.url, document.title)
 
 
 def mark_of(reference: Reference, say: Callable[[str], str] = str) -> str:

@@ -46,7 +46,7 @@ from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.quotes import speaker_in, with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
-from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
+from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed_result
 from pincite.verbs.check.spoken import UNKNOWN as UNSAID
 from pincite.verbs.check.spoken import Occasion
 
@@ -111,7 +111,7 @@ class CheckPipeline:
     ) -> Check:
         """Judge every reading. Readings of ignored types are listed but not judged."""
         given = interpretation or self.interpretation(statement, occasion)
-        unjudged = tuple(map(failed, given.readings))
+        unjudged = tuple(map(failed_result, given.readings))
         checked = errors.attempted(
             lambda: self._check_readings(statement, given),
             lambda why: Check(statement, unjudged, given.by, (*given.failures, why)),
@@ -140,7 +140,7 @@ class CheckPipeline:
         ]
         items = defaultdict[Reading, list[Weighed]](list)
         for (reading, candidate), outcome in zip(pairs, self._judge(pairs), strict=True):
-            item = _weighed(reading, candidate, outcome)
+            item = _weigh(reading, candidate, outcome)
             items[reading].append(item)
             self._record("judged", reading=reading.reading_id, item=item)
         results = with_wholes(
@@ -159,7 +159,7 @@ class CheckPipeline:
         if retrieved is None:
             return ReadingResult(reading, (), Weight(Outcome.NOT_JUDGED, doc=None, n_texts=0))
         if isinstance(retrieved, Failed):
-            return failed(reading)
+            return failed_result(reading)
         ids, check = _text_ids([item.passage for item in items]), self.settings.check
         weighed = tuple(
             replace(item, text_id=text_id, side=confirmation.side(item.doc, check.threshold))
@@ -201,7 +201,7 @@ class CheckPipeline:
         return Failed("language", f"the page is {not_read(language, self.languages or ())}")
 
 
-def _weighed(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Weighed:
+def _weigh(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Weighed:
     """Join a candidate with what it says of the reading, and who says it there."""
     judged: Evidence | Unjudged
     if isinstance(outcome, Failed):
@@ -323,7 +323,7 @@ class WindowFinder:
             return passage
         first = max(0, within[0] - self.check.window_size)
         last = min(within[-1] + self.check.window_size, len(spans) - 1)
-        return widened(passage, document, Span(spans[first].start, spans[last].end))
+        return widen(passage, document, Span(spans[first].start, spans[last].end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,14 +366,14 @@ def distinct_texts(
                 continue
             if document and not text.lost:
                 span = around(document, text.passage.span, check.passage_words)
-                text = replace(text, passage=widened(text.passage, document, span))
+                text = replace(text, passage=widen(text.passage, document, span))
             chosen.append(text)
             if len(chosen) == check.top_k:
                 return chosen
     return chosen
 
 
-def widened(passage: Passage, document: Document, span: Span) -> Passage:
+def widen(passage: Passage, document: Document, span: Span) -> Passage:
     """Widen a passage to `span`; its page is kept for other rows of tables, and for names."""
     text = span.of(document.text)
     about = about_passage(passage.about, text, document.published, document.text)

@@ -163,7 +163,7 @@ class CheckReport(codec.JsonReport):
         }
 
 
-def failed(reading: Reading) -> ReadingResult:
+def failed_result(reading: Reading) -> ReadingResult:
     return ReadingResult(reading, (), Weight(outcome=Outcome.FAILED, doc=None, n_texts=0))
 
 
@@ -187,9 +187,9 @@ def _showable(
 ) -> ReadingResult:
     """Drop the passages for which `render` raises, or all of them."""
 
-    def raises(one: ReadingResult) -> bool:
+    def raises(tried: ReadingResult) -> bool:
         try:
-            render(replace(check, results=(one,)))
+            render(replace(check, results=(tried,)))
         except Exception:  # the first exception was logged
             return True
         return False
@@ -204,7 +204,7 @@ def _showable(
             item = Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")
         sound.append(item)
     without_bad = replace(result, items=tuple(sound))
-    return failed(result.reading) if raises(without_bad) else without_bad
+    return failed_result(result.reading) if raises(without_bad) else without_bad
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────

@@ -364,7 +364,7 @@ def _is_denied(part: Part) -> bool:
 def quoted(parts: Sequence[Part], claim: str = "", say: Say = str) -> str:
     """Quote the parts of a claim; of names only whole ones: not "World" of "World Bank"."""
     texts = dict.fromkeys(text for part in parts for text in _whole_names(part, claim))
-    return ", ".join(say(QUOTED) % {"words": cells.shortened(text, MAX_PART)} for text in texts)
+    return ", ".join(say(QUOTED) % {"words": cells.shorten(text, MAX_PART)} for text in texts)
 
 
 def _whole_names(part: Part, claim: str) -> list[str]:
@@ -403,7 +403,7 @@ def name_of(citation: Citation) -> str:
 
 
 def short_name_of(citation: Citation) -> str:
-    return cells.shortened(name_of(citation), MAX_NAME)
+    return cells.shorten(name_of(citation), MAX_NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _cited(result: CitationResult, finding: Finding, words: Language) -> CitedBo
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
-    text = cells.shortened(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
+    text = cells.shorten(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
     quoted = bool(evidence and evidence.quoted)
     of_source = wording.reasons(result, finding)
     return CitedBody(
@@ -174,6 +174,6 @@ def _suggested(suggestion: Suggestion, dates: Dates, language: str) -> Suggestio
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
-        quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
+        quote=cells.shorten(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
         reference=wikitext.reference(suggestion, dates, language),
     )
