@@ -118,7 +118,7 @@ def _measured(
     )
     cut = [claims.CutRow(row, tuple(found)) for row, (_, found) in zip(rows, pages, strict=True)]
     scores = claims.verifier_scores(verifier, cut, lambda n: None)
-    found = claims.measured(claims.Predictions("gate", rows, {"pincite": scores}), THRESHOLD)[
+    found = claims.measure(claims.Predictions("gate", rows, {"pincite": scores}), THRESHOLD)[
         "systems"
     ][0]
     return found, [one for one in scores.evidence or () if one]

@@ -25,7 +25,7 @@ from pincite.types import Document, Evidence, Hit, Passage, Readout, Span
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.build import AskRun
 from pincite.verbs.ask.extract import Extractor, absent_terms, is_uncovered
-from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, numbered, ref_id
+from pincite.verbs.ask.pipeline import AskPipeline, LiteratureFinder, ref_id, with_numbers
 from pincite.verbs.ask.report import Answer, Checked, Reference, Searched
 
 pytestmark = pytest.mark.xdist_group("ask")  # one process: the fixtures are slow
@@ -99,7 +99,7 @@ def reference_of(document: Document, relevance: float = 0.0) -> Reference:
 
 def references(*pmids: int) -> list[Reference]:
     by_pmid = {int(p.meta["pmid"]): p for p in PAPERS}
-    return numbered([reference_of(by_pmid[pmid]) for pmid in pmids])
+    return with_numbers([reference_of(by_pmid[pmid]) for pmid in pmids])
 
 
 def finder_of(
@@ -154,7 +154,7 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin reduced the number of migraine days in adults.\n\nAbstract (fre)\n\n"
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
-    given = numbered([reference_of(paper(15, "Velorin", text))])
+    given = with_numbers([reference_of(paper(15, "Velorin", text))])
     (((quote,),), *_) = extractor(verifier).quotes([QUESTION], given)
     assert (quote.text, quote.source) == (
         "Velorin reduced the number of migraine days in adults.",
@@ -213,7 +213,7 @@ def test_an_included_retracted_paper_is_marked(pipeline: AskPipeline) -> None:
 
 def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) -> None:
     said = "As Holm et al. [3] saw, velorin reduced the number of migraine days [2, 55] (12)."
-    given = numbered([reference_of(paper(n, "Velorin", said), 6.0) for n in (21, 22, 23)])
+    given = with_numbers([reference_of(paper(n, "Velorin", said), 6.0) for n in (21, 22, 23)])
 
     class Found(LiteratureFinder):
         def find(self, question: str) -> tuple[list[Reference], list[Reference]]:
@@ -299,7 +299,7 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
 ) -> None:
     german = Document("u1", "Titel", "Velorin half.", language="de", meta={"pmid": "1"})
     empty = Document("u2", "Velorin helps", "", language="en", meta={"pmid": "2"})
-    given = numbered([reference_of(german), reference_of(empty)])
+    given = with_numbers([reference_of(german), reference_of(empty)])
     found = AnswerChecker(verifier).check(cited_sentences("Velorin helps [1][2]."), given)[0]
     assert found.standing is Standing.NOT_CHECKED
     assert [verdict.why for verdict in found.verdicts] == [

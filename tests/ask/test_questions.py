@@ -2,7 +2,7 @@
 
 from support.rows import each_row
 
-from pincite.verbs.ask.questions import detail, parts_of, unanswered_terms, wanted
+from pincite.verbs.ask.questions import detail, parts_of, unanswered_terms, wanted_number
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "
@@ -24,7 +24,7 @@ def test_absent_terms_are_listed_as_written() -> None:
 @each_row("ask/questions/a_number_is_found_in_its_sentence")
 def test_a_number_is_found_in_its_sentence(question: str, sentence: int | None) -> None:
     texts = ["We randomised 240 patients.", "Falls were rarer (HR 0.7, 95% CI 0.5 to 0.9)."]
-    number = wanted(question)
+    number = wanted_number(question)
     found = [n for n, text in enumerate(texts) if number and number.is_in(text)]
     assert found == ([] if sentence is None else [sentence])
 

@@ -156,7 +156,7 @@ def test_a_user_may_change_the_readings(corpus: EmbeddedCorpus) -> None:
     found = ready.interpretation("The bridge should stand.")
     assert [str(r.kind) for r in found.readings] == ["normative"]
     own = readings.user_reading("The harbour bridge was built of granite.")
-    changed = replace(found, readings=tuple(readings.numbered([*found.readings, own])))
+    changed = replace(found, readings=tuple(readings.with_ids([*found.readings, own])))
     normative, mine = ready.check("The bridge should stand.", changed).results
     assert (normative.weight.outcome, normative.items) == (Outcome.NOT_JUDGED, ())
     assert (mine.reading.origin, mine.weight.outcome) == ("user", Outcome.CONFIRMATION)

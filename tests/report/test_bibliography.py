@@ -117,7 +117,7 @@ def test_any_references_read_back_in_every_format(given: list[Reference]) -> Non
 @given(st.text())
 def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
     depth = 0
-    for sign in bibliography.protected(title):
+    for sign in bibliography.brace_capitals(title):
         depth += (sign == "{") - (sign == "}")
         assert depth >= 0
     assert depth == 0
@@ -135,7 +135,7 @@ def test_names_of_authors_are_parsed(stated: str, names: list[CslName] | str) ->
 
 @each_row("report/bibliography/capitals_are_protected")
 def test_capitals_are_protected(title: str, written: str) -> None:
-    assert bibliography.protected(title) == written
+    assert bibliography.brace_capitals(title) == written
 
 
 def test_books_pages_and_files_have_types_of_their_own() -> None:

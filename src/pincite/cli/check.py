@@ -84,7 +84,7 @@ def command(
         given |= {"interpretation": "model", "confirmation": "model"}
     settings = options.load_settings(given)
     if template is None and (template := settings.check.template_file):
-        templates.parsed(template)
+        templates.load(template)
     render.more_values(template)
     occasion = Occasion(speaker, _iso_date(date, "--date"), place)
     if file and not statement and file.suffix.lower() in (".csv", ".jsonl"):
@@ -189,7 +189,7 @@ def readings_editor(
         chosen = [known.get(line) or readings.user_reading(line, language) for line in lines]
         # The rules may have found no reading, but the user has written one.
         failures = tuple(f for f in original.failures if f.step != "statement" or not chosen)
-        edited = tuple(readings.numbered(chosen))
+        edited = tuple(readings.with_ids(chosen))
         return replace(original, readings=edited, by=f"{original.by} + user", failures=failures)
 
     return edit

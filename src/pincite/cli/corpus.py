@@ -19,7 +19,7 @@ from pincite.documents import inputs
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.notes import Note
-from pincite.report.cells import n_of, one_line, shortened, why_unchecked
+from pincite.report.cells import n_of, one_line, shorten, why_unchecked
 from pincite.types import Hit
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _print_hit(hit: Hit, by: str, as_json: bool, complete: bool) -> None:
     else:
         click.echo(f"{hit.rank:3} {hit.score:8.4f}  {one_line(passage.title or passage.url)}")
         click.secho(f"              {one_line(passage.url)}", dim=True)
-        click.echo(f"              {shortened(passage.text, 240)}")
+        click.echo(f"              {shorten(passage.text, 240)}")
 
 
 @command.command("delete")

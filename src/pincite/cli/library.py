@@ -24,7 +24,7 @@ from pincite.library.feedback import (
     plain,
     read_result,
 )
-from pincite.report.cells import REASONS, n_of, one_line, shortened
+from pincite.report.cells import REASONS, n_of, one_line, shorten
 from pincite.settings import Settings
 from pincite.types import Unchecked
 from pincite.verbs.verify import articles, wording
@@ -306,7 +306,7 @@ def list_opinions(as_json: bool, config: Path | None) -> None:
             options.print_json(plain(one), line=True)
             continue
         what = one_line(one.statement) or f"{one.kind} result {one.result}"
-        click.echo(f"{one.created}  {one.given:12} {one.item_id:20} {shortened(what, 80)}")
+        click.echo(f"{one.created}  {one.given:12} {one.item_id:20} {shorten(what, 80)}")
         for text in (one.note, one.correction and f"→ {one.correction}", one.who):
             if text:
                 click.echo(f"    {one_line(text)}")

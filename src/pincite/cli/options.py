@@ -209,7 +209,7 @@ def check_template(template: Path | None, markdown: Path | None) -> None:
     if template and not markdown:
         raise click.UsageError("--template needs --markdown.")
     if template:
-        templates.parsed(template)
+        templates.load(template)
 
 
 def parallel_options(command: Command) -> Command:

@@ -106,10 +106,10 @@ def print_report(report: ReferencesReport, console: Console) -> None:
         if not (notes := result.notes):
             continue
         look, citation = WORKS[result.outcome.status], result.reference.citation
-        name = cells.shortened(citation.title or citation.text or citation.url or "–", TITLE_WIDTH)
+        name = cells.shorten(citation.title or citation.text or citation.url or "–", TITLE_WIDTH)
         text = Text(f"\n{look.sign} {look.label}  ", look.style)
         text.append(f"{cells.one_line(citation.citation_id)}  {name}", "not bold default")
-        text.append("".join(f"\n    {cells.shortened(str(n), LINE_WIDTH)}" for n in notes), "dim")
+        text.append("".join(f"\n    {cells.shorten(str(n), LINE_WIDTH)}" for n in notes), "dim")
         console.print(text)
 
 

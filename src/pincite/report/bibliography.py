@@ -370,7 +370,7 @@ def bibtex(entry: Entry) -> str:
     kind, container = _BIBTEX[entry.text("type")]
     names = [_bibtex_name(name) for name in entry.authors]
     fields = {
-        "title": protected(entry.text("title")),
+        "title": brace_capitals(entry.text("title")),
         "author": " and ".join([*names, "others"] if names and entry.has_more_authors else names),
         container: latex(entry.text("container-title")),
         "year": "".join(map(str, entry.date[:1])),
@@ -404,10 +404,10 @@ def latex(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in text)
 
 
-def protected(title: str) -> str:
+def brace_capitals(title: str) -> str:
     """Brace a title's names, formulas and abbreviations, so that styles keep their capitals.
 
-    >>> protected("The effect of mRNA in Denmark: Results for COVID-19.")
+    >>> brace_capitals("The effect of mRNA in Denmark: Results for COVID-19.")
     'The effect of {mRNA} in {Denmark}: Results for {COVID-19}.'
     """
     words, begins = [], True
@@ -449,7 +449,7 @@ def ris(entry: Entry) -> str:
     pages = whole_pages(entry.text("page"))
     fields = [
         ("ID", entry.text("id")),
-        *(("AU", _inverted(name)) for name in entry.authors),
+        *(("AU", _invert_name(name)) for name in entry.authors),
         ("TI", entry.text("title")),
         ("T2", entry.text("container-title")),
         ("JO", entry.text("container-title-short")),
@@ -485,6 +485,6 @@ def _date(entry: Entry) -> str:
     return "/".join([f"{year:04}", *(f"{part:02}" for part in others), "", "", ""][:4])
 
 
-def _inverted(name: CslName) -> str:
+def _invert_name(name: CslName) -> str:
     parts = (name.get(part, "") for part in ("literal", "family", "given", "suffix"))
     return ", ".join(part for part in parts if part)

@@ -66,7 +66,7 @@ def one_line(text: str) -> str:
     return "".join(c for c in spaced if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Shorten to at most `limit` characters, between words, with an ellipsis."""
     text = one_line(text)
     if len(text) <= limit:
@@ -93,10 +93,10 @@ def safe_link(url: str | None) -> str | None:
     return url.replace("&amp;", "&")  # as wikitext may write it
 
 
-def called(url: str, title: str = "") -> str:
+def display_name(url: str, title: str = "") -> str:
     """Return the display name of a document: its title, file name or URL.
 
-    >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
+    >>> display_name("upload:two%20words.pdf"), display_name("https://a.example/", "A page")
     ('two words.pdf', 'A page')
     """
     return one_line(title) or one_line(without_folder(url))

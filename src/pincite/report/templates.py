@@ -46,7 +46,7 @@ def environment(
             return text
         return Markup('<span lang="en">{}</span>').format(text)
 
-    def said(one_or_more: Note | Sequence[Note]) -> Markup:
+    def say(one_or_more: Note | Sequence[Note]) -> Markup:
         """Format notes as text; untranslated ones are marked as English."""
         several = [one_or_more] if isinstance(one_or_more, Note) else one_or_more
         return Markup("; ").join(map(in_words, several))
@@ -59,7 +59,7 @@ def environment(
     )
     made.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
     made.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "mark_cells": tables.mark_cells}
-    made.filters |= {"said": said, "one_line": one_line, "percent": cells.percent}
+    made.filters |= {"said": say, "one_line": one_line, "percent": cells.percent}
     return made
 
 
@@ -82,14 +82,14 @@ def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "ch
         ConfigError: The template cannot be read, or uses an unknown value or a forbidden one.
     """
     place = path or FOLDER / shipped
-    template = parsed(place)
+    template = load(place)
     try:
         return template.render(values)
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise ConfigError(f"{place} cannot be filled in: {error}") from error
 
 
-def parsed(place: Path) -> jinja2.Template:
+def load(place: Path) -> jinja2.Template:
     """Load a Markdown template.
 
     In a .j2 file, such as ours, a line with only a tag produces no output line. In any other file

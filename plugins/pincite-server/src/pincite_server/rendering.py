@@ -126,7 +126,7 @@ def _environment(language: str) -> Any:
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "REASONS": REASONS,
         "STEPS": STEPS,
-        "called": cells.called,
+        "called": cells.display_name,
         "accepted": ",".join(ENDINGS),
     }
     return environment

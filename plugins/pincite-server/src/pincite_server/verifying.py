@@ -126,7 +126,7 @@ def _report_findings(article: Article, emit: Emit) -> Callable[[Finding], None]:
     def report_finding(finding: Finding) -> None:
         claim = finding.claim
         verdict = {"claim_id": claim.claim_id, "label": str(finding.label)}
-        text = cells.shortened(claim.text, SHOWN_CHARS)
+        text = cells.shorten(claim.text, SHOWN_CHARS)
         at = [(citation.span.start, citation.span.end) for citation in claim.citations]
         counts = {"done": next(n_judged), "total": len(article.claims)}
         emit("judged", {**verdict, "text": text, "at": at, **counts})

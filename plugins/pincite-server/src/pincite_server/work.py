@@ -90,7 +90,7 @@ def _report_item(texts: Sequence[str], emit: Emit) -> Progress:
 
     def progress(_step: str, n_done: int, total: int | None) -> None:
         if len(texts) > 1:
-            text = cells.shortened(texts[n_done], SHOWN_CHARS)
+            text = cells.shorten(texts[n_done], SHOWN_CHARS)
             emit("item", {"done": n_done, "total": total, "number": n_done + 1, "text": text})
 
     return progress
@@ -107,7 +107,7 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
         if choice.negation:
             reading = dataclasses.replace(reading, negation=choice.negation)
         parsed.append(reading)
-    return Interpretation(tuple(readings.numbered(parsed)), "user")
+    return Interpretation(tuple(readings.with_ids(parsed)), "user")
 
 
 def _ask(body: AskRequest, corpus: Mapping[str, Address], settings: Settings, emit: Emit) -> Done:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pincite.notes import Note, phrase
-from pincite.report.cells import shortened, why_unchecked
+from pincite.report.cells import shorten, why_unchecked
 from pincite.types import Reason, Unchecked
 from pincite.wiki.suggest import escape_parameter, escape_url
 from pincite_server.tables import iso
@@ -90,8 +90,8 @@ def worklist(rows: Iterable[Any], say: Callable[[str], str] = str) -> str:
     for row in rows:
         record = public_record(row)
         why = "; ".join([say(KINDS[Kind(row.kind)]), *reasons(record, say)])
-        quote = f": “{shortened(record['quote'], LONGEST)}”" if record["quote"] else ""
-        claim = _cell(shortened(row.claim, LONGEST))
+        quote = f": “{shorten(record['quote'], LONGEST)}”" if record["quote"] else ""
+        claim = _cell(shorten(row.claim, LONGEST))
         lines += [
             "|-",
             f"| [[:{_cell(row.title)}]] || {claim} "

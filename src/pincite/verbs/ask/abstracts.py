@@ -46,18 +46,18 @@ def parts(sentences: Sequence[str], *, whole: bool = True) -> list[Part]:
     first aim or method, and conclusions after the last method or figure.
     """
     section: Part | None = None  # the current one, once one is labelled
-    found = list[Part]()
-    for sentence in (" ".join(each.split()) for each in sentences):
+    kinds = list[Part]()
+    for sentence in (" ".join(written.split()) for written in sentences):
         if label := label_of(sentence):
             section = _part_of_label(label)
         is_known = section not in (None, Part.OTHER)
         rest = sentence.removeprefix(label)
-        found.append(section if section and is_known else _part_by_wording(rest))
-    of_study = Part.AIM in found or Part.METHOD in found
+        kinds.append(section if section and is_known else _part_by_wording(rest))
+    of_study = Part.AIM in kinds or Part.METHOD in kinds
     if section or not (whole and of_study):
-        return found
-    is_abstract = FEWEST_PLACED <= len(found) <= MOST_OF_AN_ABSTRACT
-    return _with_places(sentences, found) if is_abstract else found
+        return kinds
+    is_abstract = FEWEST_PLACED <= len(kinds) <= MOST_OF_AN_ABSTRACT
+    return _with_places(sentences, kinds) if is_abstract else kinds
 
 
 def _part_of_label(label: str) -> Part:
@@ -129,15 +129,15 @@ def ages(text: str) -> tuple[float, float] | None:
     ((50.0, 84.0), (65.0, 120.0), (60.0, 120.0))
     """
     for match in _AGE["age"].finditer(text):
-        found = {name: float(value) for name, value in match.groupdict().items() if value}
-        if "low" in found and found["low"] < found["high"]:
-            return found["low"], found["high"]
-        if least := found.get("over") or found.get("above") or found.get("from"):
+        years = {name: float(value) for name, value in match.groupdict().items() if value}
+        if "low" in years and years["low"] < years["high"]:
+            return years["low"], years["high"]
+        if least := years.get("over") or years.get("above") or years.get("from"):
             return least, FULL_YEARS
-        if "under" in found:
-            return 0.0, found["under"]
-        if "mean" in found:
-            return max(0.0, found["mean"] - _AROUND_MEAN), found["mean"] + _AROUND_MEAN
+        if "under" in years:
+            return 0.0, years["under"]
+        if "mean" in years:
+            return max(0.0, years["mean"] - _AROUND_MEAN), years["mean"] + _AROUND_MEAN
     return next((span for words, span in _AGES if words.search(text)), None)
 
 
@@ -154,7 +154,7 @@ def fits(question: str, document: Document) -> bool | None:
     None if question or study names none, or if the study includes all of them among others.
     """
     asked = ages(question)
-    studied = asked and (ages(document.title) or _studied(document.text[:WHOLE], document.language))
+    studied = asked and (ages(document.title) or _ages_in(document.text[:WHOLE], document.language))
     if not asked or not studied:
         return None
     (low, high), (least, most) = asked, (min(age, OLDEST) for age in studied)
@@ -164,10 +164,10 @@ def fits(question: str, document: Document) -> bool | None:
 
 
 @lru_cache(maxsize=1024)  # asked for each sentence of an abstract
-def _studied(text: str, language: str | None) -> tuple[float, float] | None:
+def _ages_in(text: str, language: str | None) -> tuple[float, float] | None:
     """Return the ages that the sentences on the study's own people name."""
     own = in_own_words(text)
     told = [span.of(own) for span in source_sentences(own, language)]
     of_study = (s for s, part in zip(told, parts(told), strict=True) if part not in _NOT_TOLD)
-    found = (ages(sentence) for sentence in of_study if _AGE["recruits"].search(sentence))
-    return next(filter(None, found), None)
+    ranges = (ages(sentence) for sentence in of_study if _AGE["recruits"].search(sentence))
+    return next(filter(None, ranges), None)

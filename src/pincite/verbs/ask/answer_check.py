@@ -53,26 +53,26 @@ class AnswerChecker:
         ids = {reference.ref_id: reference.number for reference in references}
         by_number = {reference.number: reference for reference in references}
 
-        def cited(sentence: Sentence) -> list[tuple[str, Reference | None]]:
-            resolved = ((each, citation_marks.find_number(each, ids) or 0) for each in sentence.ids)
+        def resolve(sentence: Sentence) -> list[tuple[str, Reference | None]]:
+            resolved = ((mark, citation_marks.find_number(mark, ids) or 0) for mark in sentence.ids)
             return [(written, by_number.get(number)) for written, number in resolved]
 
         def likeness(sentence: Sentence, neighbour: Sentence) -> float:
             """Return the share of the sentence's words found in the neighbour's best source."""
-            sources = [f"{r.document.title}\n{r.document.text}" for _, r in cited(neighbour) if r]
+            sources = [f"{r.document.title}\n{r.document.text}" for _, r in resolve(neighbour) if r]
             return max((1 - words.missing_words(sentence.text, s) for s in sources), default=0.0)
 
         to_check = [(sentence, False) for sentence in sentences]
         if self.neighbours:
             to_check = citation_marks.with_neighbours(sentences, likeness)
-        references_cited = [cited(sentence) for sentence, _ in to_check]
+        references_cited = [resolve(sentence) for sentence, _ in to_check]
         new = {
             (sentence.text, reference.ref_id): reference
             for (sentence, _), of_sentence in zip(to_check, references_cited, strict=True)
             for _, reference in of_sentence
             if reference and (sentence.text, reference.ref_id) not in self._known
         }
-        evidence = self.evidence([(text, each.document) for (text, _), each in new.items()])
+        evidence = self.evidence([(text, r.document) for (text, _), r in new.items()])
         for (key, reference), of_pair in zip(new.items(), evidence, strict=True):
             self._known[key] = self._verdict(key[0], reference, of_pair)
         return [
@@ -116,14 +116,14 @@ class AnswerChecker:
     def _verdict(
         self, text: str, reference: Reference, evidence: Sequence[Evidence]
     ) -> ReferenceVerdict:
-        judged = [each for each in evidence if not each.failed]
+        judged = [piece for piece in evidence if not piece.failed]
         verdict = errors.attempt(
             lambda: support_of(text, judged, self.supported_from),
             lambda why: ReferenceVerdict(Support.NOT_CHECKED, why_coded=decide.notes_of(why)),
         )
         if judged or verdict.why_coded:
             return verdict
-        failures = [each.failed for each in evidence if each.failed]
+        failures = [piece.failed for piece in evidence if piece.failed]
         unjudged = decide.notes_of(failures[0]) if failures else ()
         return replace(verdict, why_coded=unjudged or self._unreadable(reference.document))
 
@@ -219,7 +219,7 @@ class Repairer:
         proposed = f"{after.rstrip('.')} {marks}."
         sentences = citation_marks.cited_sentences(proposed, self.language)
         again = checker.check(sentences, references)
-        if all(each.standing is Standing.SUPPORTED for each in again):
+        if all(sentence.standing is Standing.SUPPORTED for sentence in again):
             return Change(checked, proposed, (Note("rewritten"),))
         return Change(checked, "", (Note("references_still_silent"),))
 

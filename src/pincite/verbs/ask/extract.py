@@ -61,11 +61,11 @@ def choose(
     concluded = {c.source for c in left if c.part is Part.CONCLUSION and c.answers >= best - behind}
     left = [c for c in left if c.part is Part.CONCLUSION or c.source not in concluded]
 
-    def worth(one: Quotable) -> float:
-        words = set(wording.content_words(one.text))
+    def worth(candidate: Quotable) -> float:
+        words = set(wording.content_words(candidate.text))
         others = (set(wording.content_words(other.text)) for other in selected)
         shares = (len(words & other) / max(1, len(words)) for other in others)
-        return one.answers - REPEATED * max(shares, default=0.0)
+        return candidate.answers - REPEATED * max(shares, default=0.0)
 
     while left and len(selected) < most:
         first = min(left, key=lambda c: (-worth(c), c.source, c.span.start))
@@ -73,7 +73,7 @@ def choose(
             break
         selected.append(first)
         left = [c for c in left if not (c.overlaps(first) or repeats(c.text, first.text))]
-    return in_order(with_other_side(selected, candidates, most, least))
+    return sort_quotes(with_other_side(selected, candidates, most, least))
 
 
 def with_other_side(
@@ -82,10 +82,10 @@ def with_other_side(
     """Where studies disagree, add what those without a quote find, the other side first."""
     quoted, sides = {c.source for c in selected}, {c.agrees for c in selected} - {None}
     best: dict[int, Quotable] = {}
-    for each in sorted(candidates, key=lambda c: -c.answers):
-        clear = each.agrees is not None and each.fits is not False
-        if clear and each.answers >= least - OTHER_SIDE and each.source not in quoted:
-            best.setdefault(each.source, each)
+    for candidate in sorted(candidates, key=lambda c: -c.answers):
+        clear = candidate.agrees is not None and candidate.fits is not False
+        if clear and candidate.answers >= least - OTHER_SIDE and candidate.source not in quoted:
+            best.setdefault(candidate.source, candidate)
     added = sorted(best.values(), key=lambda c: c.agrees in sides)
     if not sides or len(sides.union(c.agrees for c in added)) == 1:
         return list(selected)
@@ -93,7 +93,7 @@ def with_other_side(
     return [*selected[:n_kept], *added][:most]
 
 
-def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
+def sort_quotes(selected: Sequence[Quotable]) -> list[Quotable]:
     """Sort by document, those with the ages asked for first, each in the order of its text."""
     by_ages = sorted(selected, key=lambda c: (True, None, False).index(c.fits))
     sources = list(dict.fromkeys(c.source for c in by_ages))
@@ -108,13 +108,13 @@ def in_order(selected: Sequence[Quotable]) -> list[Quotable]:
     ]
 
 
-def repeats(one: str, other: str) -> bool:
+def repeats(first: str, second: str) -> bool:
     """Whether two sentences say the same in nearly the same words."""
-    if wording.is_negated(one) != wording.is_negated(other):
+    if wording.is_negated(first) != wording.is_negated(second):
         return False
-    if {f.key for f in figures(one)} != {f.key for f in figures(other)}:
+    if {f.key for f in figures(first)} != {f.key for f in figures(second)}:
         return False
-    a, b = set(wording.content_words(one)), set(wording.content_words(other))
+    a, b = set(wording.content_words(first)), set(wording.content_words(second))
     return len(a & b) >= REPEATS * min(len(a), len(b)) if a and b else a == b
 
 
@@ -133,7 +133,7 @@ class Extractor:
         self, asked: Sequence[str], references: Sequence[Reference]
     ) -> tuple[list[list[Quotable]], list[Failed]]:
         """Return up to `sentences` quotes for each question, and why some sources were not read."""
-        best = max((each.relevance for each in references), default=0.0)
+        best = max((reference.relevance for reference in references), default=0.0)
         near = [
             source
             for source, reference in enumerate(references)
@@ -143,15 +143,15 @@ class Extractor:
         most = min(OF_ONE, OF_ALL // max(1, n_long))
         failures = list[Failed]()
 
-        def skipped(why: Failed) -> list[Quotable]:
+        def skip(why: Failed) -> list[Quotable]:
             failures.append(why)
             return []
 
         of_source = [
-            errors.attempt(partial(sentences_of, source, reference, most), skipped)
+            errors.attempt(partial(sentences_of, source, reference, most), skip)
             for source, reference in enumerate(references)
         ]
-        texts = [each.text for source in near for each in of_source[source]]
+        texts = [sentence.text for source in near for sentence in of_source[source]]
         vectors: Iterable[Any] = self.encoder.encode(texts, "passage") if texts else ()
         answers = list[list[Quotable]]()
         for question in asked:
@@ -164,13 +164,13 @@ class Extractor:
             stated = stating(question, read)
             is_stated = stated is not None and not questions.is_of_degree(question)
             able = read if stated is None else stated
-            quotes = self._confirmed(question, references, able, is_stated=is_stated)
+            quotes = self._choose_confirmed(question, references, able, is_stated=is_stated)
             if not quotes and self.documents_read:
                 quotes = nearest(stated or read)
             answers.append(quotes)
         return answers, failures
 
-    def _confirmed(
+    def _choose_confirmed(
         self,
         question: str,
         references: Sequence[Reference],
@@ -189,10 +189,10 @@ class Extractor:
             sure = [c for c in of_study if c.relevance >= LEAST_RELEVANCE]
             chosen = choose(sure, self.sentences, self.least)
         return [
-            each
-            for each in chosen
-            if each.relevance >= SURE
-            or not is_uncovered(question, absent_terms(question, [references[each.source]]))
+            sentence
+            for sentence in chosen
+            if sentence.relevance >= SURE
+            or not is_uncovered(question, absent_terms(question, [references[sentence.source]]))
         ]
 
     def _read(
@@ -206,14 +206,14 @@ class Extractor:
         """Score the candidates nearest to the question in meaning with the network."""
         query = self.encoder.encode([question], "query")[0]
         near = [
-            replace(each, likeness=float(vector @ query))
-            for each, vector in zip(candidates, vectors, strict=True)
+            replace(candidate, likeness=float(vector @ query))
+            for candidate, vector in zip(candidates, vectors, strict=True)
         ]
-        near = sorted(near, key=lambda each: -each.likeness)[:READ]
+        near = sorted(near, key=lambda candidate: -candidate.likeness)[:READ]
         claim, documents = Claim.alone(question), [references[c.source].document for c in near]
         pairs = [
-            (claim, Passage(of.doc_id, of.url, of.title, each.text, each.span))
-            for each, of in zip(near, documents, strict=True)
+            (claim, Passage(of.doc_id, of.url, of.title, candidate.text, candidate.span))
+            for candidate, of in zip(near, documents, strict=True)
         ]
 
         def unread(_: tuple[Claim, Passage], why: Failed) -> float:
@@ -222,20 +222,20 @@ class Extractor:
 
         odds = errors.apply(lambda of: list(map(float, self.reader.relevance(of))), pairs, unread)
         best = dict[int, float]()  # best score of each document that was not read as a whole
-        for each, score in zip(near, odds, strict=True):
-            best[each.source] = max(score, best.get(each.source, score))
+        for candidate, score in zip(near, odds, strict=True):
+            best[candidate.source] = max(score, best.get(candidate.source, score))
         if self.documents_read:
             best = {source: references[source].relevance for source in best}
         return [
-            replace(each, relevance=score, of_document=best[each.source])
-            for each, score in zip(near, odds, strict=True)
+            replace(candidate, relevance=score, of_document=best[candidate.source])
+            for candidate, score in zip(near, odds, strict=True)
         ]
 
 
 def stating(question: str, sentences: Sequence[Quotable]) -> list[Quotable] | None:
     """Return those with the figure or the reason asked for; None if neither is asked for."""
     of_study = [c for c in sentences if c.part not in (Part.BACKGROUND, Part.AIM)]
-    if number := questions.wanted(question):
+    if number := questions.wanted_number(question):
         names = stance.subject(question).names_outcome
         stated = [c for c in of_study if number.is_in(c.text)]
         return [c for c in stated if number.effect is None or names(c.text)]
@@ -259,17 +259,17 @@ def nearest(sentences: Sequence[Quotable]) -> list[Quotable]:
         if max(c.of_document, c.relevance if c.lacks <= MUCH_ABSENT else UNREAD) >= LEAST_RELEVANCE
     ]
     chosen = list[Quotable]()
-    for each in sorted(near, key=lambda c: (-c.answers, c.source, c.span.start)):
-        if len(chosen) < NEAREST and not any(map(each.overlaps, chosen)):
-            chosen.append(replace(each, is_nearest=True))
-    return in_order(chosen)
+    for sentence in sorted(near, key=lambda c: (-c.answers, c.source, c.span.start)):
+        if len(chosen) < NEAREST and not any(map(sentence.overlaps, chosen)):
+            chosen.append(replace(sentence, is_nearest=True))
+    return sort_quotes(chosen)
 
 
 def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
     """Return the terms of a question that no reference mentions; ages may be in figures."""
-    if any(abstracts.fits(question, each.document) for each in references):
+    if any(abstracts.fits(question, r.document) for r in references):
         question = abstracts.without_ages(question)
-    texts = "\n".join(f"{each.document.title}\n{each.document.text}" for each in references)
+    texts = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
     terms = questions.unanswered_terms(questions.topic(question), texts)
     return [term for term in terms if not questions.is_verb(term)]
 
@@ -295,7 +295,7 @@ def with_sides(
     results only where no conclusion names the subject.
     """
     document = reference.document
-    ends = (each.text for each in sentences if each.part is Part.CONCLUSION)
+    ends = (s.text for s in sentences if s.part is Part.CONCLUSION)
     elsewhere = "\n".join([document.title, *ends])
 
     def naming(names: Callable[[str, str], bool], paper: str, *of: Part) -> list[Quotable]:
@@ -306,11 +306,11 @@ def with_sides(
         or naming(subject.is_partly_named, elsewhere, Part.CONCLUSION)
         or naming(subject.is_named, "", Part.RESULT, Part.OTHER)
     )
-    sides = {each.span.start: finds(each.text) for each in deciding if each.fits is not False}
+    sides = {s.span.start: finds(s.text) for s in deciding if s.fits is not False}
     is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
     if is_open or not subject.is_compared_in(document) or len(set(sides.values()) - {None}) != 1:
         return list(sentences)
-    return [replace(each, agrees=sides.get(each.span.start)) for each in sentences]
+    return [replace(s, agrees=sides.get(s.span.start)) for s in sentences]
 
 
 def on_topic(question: str, reference: Reference) -> bool:
@@ -320,7 +320,7 @@ def on_topic(question: str, reference: Reference) -> bool:
 
 def lacking(question: str, reference: Reference) -> float:
     """Return the share of the question's terms that a document lacks; ages may be in figures."""
-    document, number = reference.document, questions.wanted(question)
+    document, number = reference.document, questions.wanted_number(question)
     about = number.about if number else questions.topic(question)
     if abstracts.fits(question, document):
         about = abstracts.without_ages(about)
@@ -336,4 +336,4 @@ def for_question(
 ) -> list[Quotable]:
     """Add to the sentences of a document how well it fits a question."""
     missing, of_age = lacking(question, reference), abstracts.fits(question, reference.document)
-    return [replace(each, lacks=missing, fits=of_age) for each in sentences]
+    return [replace(sentence, lacks=missing, fits=of_age) for sentence in sentences]

@@ -91,12 +91,12 @@ class AskPipeline:
         self, question: str, references: Sequence[Reference], retracted: Sequence[Reference]
     ) -> Answer:
         """Return the answer without sentences, and why there are none if none are found."""
-        best = max((each.relevance for each in references), default=None)
+        best = max((reference.relevance for reference in references), default=None)
         absent = errors.attempt(lambda: extract.absent_terms(question, references), lambda _: [])
         left_out = tuple(
-            replace(each, number=0, document=replace(each.document, text=""), passages=())
-            for each in retracted
-            if each.relevance >= self.least_relevance and extract.on_topic(question, each)
+            replace(reference, number=0, document=replace(reference.document, text=""), passages=())
+            for reference in retracted
+            if reference.relevance >= self.least_relevance and extract.on_topic(question, reference)
         )
         why = Note("nothing_answers")
         if best is None or best < self.least_relevance:
@@ -105,13 +105,13 @@ class AskPipeline:
             why = Note("all_retracted") if left_out else why
         elif extract.is_uncovered(question, absent):
             why = Note("nothing_mentions", {"words": tuple(absent)})
-        found = tuple(each.ref_id for each in references)
-        lacks = tuple(absent) if found else ()
+        ids = tuple(reference.ref_id for reference in references)
+        lacks = tuple(absent) if ids else ()
         return replace(
             self._empty(question),
-            searched=replace(self.searched, found=found, best=best, absent=lacks),
+            searched=replace(self.searched, found=ids, best=best, absent=lacks),
             abstained_coded=(why,),
-            references=tuple(listed(question, references, ())),
+            references=tuple(select(question, references, ())),
             left_out=left_out,
         )
 
@@ -127,19 +127,19 @@ class AskPipeline:
         of_parts, failures = writer.quotes(asked, references)
         unanswered = tuple(
             part
-            for part, found in zip(asked, of_parts, strict=True)
-            if all(each.is_nearest for each in found)
+            for part, of_part in zip(asked, of_parts, strict=True)
+            if all(quote.is_nearest for quote in of_part)
         )
-        found = [each for of_part in of_parts for each in of_part]
-        by_span = {(q.source, q.span): q for q in found}
-        by_span |= {(q.source, q.span): q for q in found if not q.is_nearest}
+        all_quotes = [quote for of_part in of_parts for quote in of_part]
+        by_span = {(q.source, q.span): q for q in all_quotes}
+        by_span |= {(q.source, q.span): q for q in all_quotes if not q.is_nearest}
         quotes = list(by_span.values())
         silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
         cited = [references[quote.source].number for quote in quotes]
-        _, new = renumbered(references, cited)
-        ordered = listed(silent.question, references, cited)
+        _, new = renumber(references, cited)
+        ordered = select(silent.question, references, cited)
         text, sentences = citation_marks.quote_with_marks(
             [(quote.text, new[number]) for quote, number in zip(quotes, cited, strict=True)]
         )
@@ -154,12 +154,12 @@ class AskPipeline:
             for sentence, quote, number in zip(sentences, quotes, cited, strict=True)
         ]
         if on_sentence:
-            for each in checked:
-                on_sentence(each)
+            for sentence in checked:
+                on_sentence(sentence)
         named, absent = ordered[: len(set(cited))], silent.searched.absent
         is_uncovered = extract.is_uncovered(silent.question, absent)
         why = silent.abstained_coded if is_uncovered else (Note("only_nearest"),)
-        if min(extract.lacking(silent.question, each) for each in named) > extract.MUCH_ABSENT:
+        if min(extract.lacking(silent.question, r) for r in named) > extract.MUCH_ABSENT:
             absent = tuple(extract.absent_terms(silent.question, named))
         return replace(
             silent,
@@ -186,7 +186,7 @@ class AskPipeline:
             nonlocal n_verified
             if on_sentence is None:
                 return
-            whole, ordered = in_order(
+            whole, ordered = renumber_text(
                 text if last else citation_marks.without_open_mark(text), references
             )
             sentences = citation_marks.cited_sentences(whole, self.language)
@@ -217,7 +217,7 @@ class AskPipeline:
 
     def check(self, written: Answer, references: Sequence[Reference]) -> Answer:
         """Verify, and repair, a written answer, of which only the text and its end are known."""
-        text, references = in_order(written.text.strip(), references)
+        text, references = renumber_text(written.text.strip(), references)
         sentences = citation_marks.cited_sentences(text, self.language)
         answer = replace(
             written,
@@ -230,38 +230,37 @@ class AskPipeline:
             repaired = partial(self.repairer.repair, answer, self.checker)
             failed = answer
             answer = errors.attempt(repaired, lambda why: replace(failed, failure=fault(why)))
-        checked = (*answer.sentences, *answer.dropped, *(each.before for each in answer.changes))
-        cited = sorted({v.number for each in checked for v in each.verdicts if v.number})
-        return replace(answer, references=tuple(listed(answer.question, answer.references, cited)))
+        checked = (*answer.sentences, *answer.dropped, *(c.before for c in answer.changes))
+        cited = sorted({v.number for sentence in checked for v in sentence.verdicts if v.number})
+        return replace(answer, references=tuple(select(answer.question, answer.references, cited)))
 
 
-def listed(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
+def select(question: str, references: Sequence[Reference], cited: Sequence[int]) -> list[Reference]:
     """Return the cited references and those on the topic, with the ages asked for before others."""
-    kept = [each for each in references if each.number in cited or extract.on_topic(question, each)]
-    kept.sort(key=lambda each: (True, None, False).index(fits(question, each.document)))
-    return renumbered(kept, cited)[0]
+    kept = [r for r in references if r.number in cited or extract.on_topic(question, r)]
+    kept.sort(key=lambda r: (True, None, False).index(fits(question, r.document)))
+    return renumber(kept, cited)[0]
 
 
-def numbered(references: Sequence[Reference]) -> list[Reference]:
-    return [replace(each, number=number) for number, each in enumerate(references, 1)]
+def with_numbers(references: Sequence[Reference]) -> list[Reference]:
+    return [replace(reference, number=number) for number, reference in enumerate(references, 1)]
 
 
-def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
+def renumber_text(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
     """Renumber the text and its references by first use, unused ones last."""
     sources = [
-        (frozenset({str(each.number), f"PUBMED:{each.ref_id}"}), each.document.text)
-        for each in references
+        (frozenset({str(r.number), f"PUBMED:{r.ref_id}"}), r.document.text) for r in references
     ]
     text = citation_marks.without_copied(text, sources)
-    text, used = citation_marks.renumber(text, {each.ref_id: each.number for each in references})
-    return text, renumbered(references, used)[0]
+    text, used = citation_marks.renumber(text, {r.ref_id: r.number for r in references})
+    return text, renumber(references, used)[0]
 
 
-def renumbered(
+def renumber(
     references: Sequence[Reference], used: Sequence[int]
 ) -> tuple[list[Reference], dict[int, int]]:
     """Renumber the references by first use, unused ones last; also returns new numbers by old."""
-    by_number = {each.number: each for each in references}
+    by_number = {reference.number: reference for reference in references}
     order = {old: new for new, old in enumerate(dict.fromkeys([*used, *by_number]), start=1)}
     return [replace(by_number[old], number=new) for old, new in order.items()], order
 
@@ -312,14 +311,14 @@ class LiteratureFinder:
                 (retracted if left_out else sound).append(candidate)
             if len(sound) == self.limit:
                 break
-        return numbered(self._with_passages(question, sound)), numbered(retracted)
+        return with_numbers(self._with_passages(question, sound)), with_numbers(retracted)
 
-    def _with_passages(self, question: str, found: Sequence[Reference]) -> list[Reference]:
+    def _with_passages(self, question: str, references: Sequence[Reference]) -> list[Reference]:
         def by_words(document: Document) -> list[Passage]:
             ranked = sorted(passages(document), key=lambda p: -wording.overlap(question, p.text))
             return ranked[:RANKED]
 
-        long = [each.document for each in found if len(each.document.text) > WHOLE]
+        long = [r.document for r in references if len(r.document.text) > WHOLE]
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
@@ -327,11 +326,11 @@ class LiteratureFinder:
             for document, near in zip(long, nearest, strict=True)
         }
         result = list[Reference]()
-        for each in found:
+        for reference in references:
             by_span: dict[Span, Passage] = {}
-            for passage in (*each.passages, *more.get(each.document.url, ())):
+            for passage in (*reference.passages, *more.get(reference.document.url, ())):
                 by_span.setdefault(passage.span, passage)
-            result.append(replace(each, passages=tuple(by_span.values())))
+            result.append(replace(reference, passages=tuple(by_span.values())))
         return result
 
 

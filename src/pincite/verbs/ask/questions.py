@@ -21,13 +21,13 @@ def parts_of(question: str) -> list[str]:
     ['How many schools left the scheme', 'why schools left the scheme?']
     """
     first, *others = _P["part"].split(question)
-    if any(_P["pronoun"].search(each) for each in others):
+    if any(_P["pronoun"].search(other) for other in others):
         return [question]
     rest = re.sub(r"^(?:by )?how (?:many|much) ", "", first, flags=re.IGNORECASE)
-    bare = [each.rstrip(" ?") for each in others]
+    bare = [other.rstrip(" ?") for other in others]
     return [first] + [
-        each if unanswered_terms(_P["why"].sub("", each), "") else f"{short} {rest}?"
-        for each, short in zip(others, bare, strict=True)
+        other if unanswered_terms(_P["why"].sub("", other), "") else f"{short} {rest}?"
+        for other, short in zip(others, bare, strict=True)
     ]
 
 
@@ -55,10 +55,10 @@ class Wanted(NamedTuple):
         return bool(self.effect.search(sentence) and _DIGIT.search(sentence))
 
 
-def wanted(question: str) -> Wanted | None:
+def wanted_number(question: str) -> Wanted | None:
     """Return the number that a question asks for; None if it asks for none that rules know.
 
-    >>> wanted("How many patients were in the tea trial?").about
+    >>> wanted_number("How many patients were in the tea trial?").about
     ' were in the tea ?'
     """
     if match := _P["how_many"].search(question):
@@ -145,7 +145,7 @@ def unanswered_terms(question: str, source: str) -> list[str]:
     >>> unanswered_terms("Is there a vaccine against measles?", "Measles is a disease.")
     ['vaccine']
     """
-    species = [each[0] for each in _SPECIES.finditer(question) if f"{each[1]}. {each[2]}" in source]
+    species = [name[0] for name in _SPECIES.finditer(question) if f"{name[1]}. {name[2]}" in source]
     written_there = _WORD.findall("\n".join([source, *species]))
     there = frozenset(map(_base, frozenset(written_there)))
     initials = "".join(word[0].lower() for word in written_there)
@@ -172,13 +172,13 @@ def _base(written: str) -> str:
     return _IRREGULAR.get(word) or _BRITISH.sub(lambda match: _AMERICAN[match[0]], word)
 
 
-def _are_forms(one: str, other: str) -> bool:
+def _are_forms(left: str, right: str) -> bool:
     """Whether two words share a stem and differ in endings: "vaccine" and "vaccination"."""
-    alike = (a == b for a, b in zip(one, other, strict=False))
+    alike = (a == b for a, b in zip(left, right, strict=False))
     n = sum(takewhile(bool, alike))
     # "hypertension" and "hypertensive" share a letter of their endings too.
     cuts = range(n, max(_SHARED, n - 2) - 1, -1)
-    return any(all(_is_ending(word[cut:], word[cut - 1]) for word in (one, other)) for cut in cuts)
+    return any(all(_is_ending(word[cut:], word[cut - 1]) for word in (left, right)) for cut in cuts)
 
 
 def _is_ending(rest: str, before: str) -> bool:

@@ -159,18 +159,18 @@ def sentences_of(source: int, reference: Reference, n_passages: int) -> list[Quo
             words = " ".join(own.of(text).split())
             candidates.append(Quotable(words, source, own, depth=far, part=part))
     end, quotes = len(text.rstrip()), list[Quotable]()
-    for before, each in zip([None, *candidates], candidates, strict=False):
-        if can_stand_alone(each.text, is_last=each.span.end == end):
-            quotes.append(each)
+    for before, candidate in zip([None, *candidates], candidates, strict=False):
+        if can_stand_alone(candidate.text, is_last=candidate.span.end == end):
+            quotes.append(candidate)
         elif before and quotes[-1:] == [before]:
-            quotes += _with_subject(before, each, text)
+            quotes += _with_subject(before, candidate, text)
     return quotes
 
 
-def _with_subject(before: Quotable, each: Quotable, text: str) -> Iterator[Quotable]:
+def _with_subject(before: Quotable, sentence: Quotable, text: str) -> Iterator[Quotable]:
     """Yield a sentence that opens with a pronoun, with the one before it, which names what for."""
-    span, words = Span(before.span.start, each.span.end), each.text.split()
-    is_one = "\n" not in text[before.span.end : each.span.start] and finite_verb(before.text)
+    span, words = Span(before.span.start, sentence.span.end), sentence.text.split()
+    is_one = "\n" not in text[before.span.end : sentence.span.start] and finite_verb(before.text)
     is_short = len(words) >= FEWEST_OF_FINDING and len(span.of(text).split()) <= MOST_WORDS
-    if is_one and is_short and _CASED["pronoun"].match(each.text):
-        yield replace(each, text=span.of(text), span=span)
+    if is_one and is_short and _CASED["pronoun"].match(sentence.text):
+        yield replace(sentence, text=span.of(text), span=span)

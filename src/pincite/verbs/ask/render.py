@@ -39,7 +39,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
         ConfigError: the template cannot be read or filled in.
     """
 
-    def filled(answer: Answer) -> str:
+    def fill(answer: Answer) -> str:
         values = {
             **values_of(answer, DIGITS),
             "shown": _view(answer, IN_ENGLISH),
@@ -54,7 +54,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
         }
         return templates.markdown(template, values, shipped="ask.md.j2")
 
-    return "\n\n".join(render_parts(filled, answer) for answer in report.answers)
+    return "\n\n".join(render_parts(fill, answer) for answer in report.answers)
 
 
 def views(
@@ -78,8 +78,8 @@ def _view(
 ) -> dict[str, Any]:
     say = words.say
     known = {
-        each.number: replace(each.document, text="") if only_passages else each.document
-        for each in answer.references
+        r.number: replace(r.document, text="") if only_passages else r.document
+        for r in answer.references
     }
     cited, uncited = ask_wording.cited_and_uncited(answer)
     references = partial(_reference, answer=answer, say=say, with_texts=with_texts)
@@ -93,21 +93,21 @@ def _view(
             for n, look in ask_wording.counts(answer.sentences, words)
         ],
         "sentences": [_sentence(sentence, known, say) for sentence in answer.sentences],
-        "references": [references(each) | {"is_named": True} for each in cited],
+        "references": [references(reference) | {"is_named": True} for reference in cited],
         "unnamed": list(map(references, uncited)),
         "left_out": list(map(references, answer.left_out)),
         "unknown": ask_wording.unknown_retractions(answer.references, say),
         "dropped": [_sentence(sentence, known, say) for sentence in answer.dropped],
         "changes": [
             {
-                "pieces": ask_wording.difference(each.before.sentence.text, each.after),
-                "before": each.before.sentence.text,
-                "after": each.after,
-                "why": each.why_coded,
+                "pieces": ask_wording.difference(change.before.sentence.text, change.after),
+                "before": change.before.sentence.text,
+                "after": change.after,
+                "why": change.why_coded,
             }
-            for each in answer.changes
+            for change in answer.changes
         ],
-        "searched": ask_wording.searched(answer),
+        "searched": ask_wording.search_details(answer),
     }
 
 
@@ -152,12 +152,12 @@ def _verdict(
         if evidence and standing([verdict.support]) not in ask_wording.COPIES
         else None,
         "reasons": evidence.reasons_coded if evidence else (),
-        "text": _marked(evidence, document) if evidence else None,
+        "text": _split_at_quote(evidence, document) if evidence else None,
         "quote": ask_wording.quote_of(verdict),
     }
 
 
-def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
+def _split_at_quote(evidence: Evidence, document: Document | None) -> dict[str, str]:
     """Split a short document, else the passage, into before, the closest sentence, and after."""
     passage, quote = evidence.passage, ask_wording.quote_span(evidence)
     text, shift = passage.text, 0
@@ -214,7 +214,7 @@ def rows(report: AnswerReport) -> Iterator[list[Value]]:
             "question": answer.question,
             "abstained": answer.abstained or answer.failure or None,
             "warnings": " | ".join(ask_wording.cautions(answer)),
-            "left_out": " | ".join(ask_wording.title_of(each.document) for each in answer.left_out),
+            "left_out": " | ".join(ask_wording.title_of(r.document) for r in answer.left_out),
         }
         for row in _rows(answer) or [{}]:
             values = whole | row
@@ -222,24 +222,24 @@ def rows(report: AnswerReport) -> Iterator[list[Value]]:
 
 
 def _rows(answer: Answer) -> list[dict[str, Value]]:
-    of_number = {each.number: each for each in answer.references}
-    found: list[dict[str, Value]] = []
+    of_number = {reference.number: reference for reference in answer.references}
+    of_sentences: list[dict[str, Value]] = []
     for number, checked in enumerate(answer.sentences, 1):
         verdicts = checked.verdicts
         quotes = (v.evidence.quoted for v in verdicts if v.evidence)
         cited = [of_number[v.number].document for v in verdicts if v.number in of_number]
-        found.append(
+        of_sentences.append(
             {
                 "sentence_number": number,
                 "sentence": checked.sentence.text,
                 "label": ask_wording.LOOKS[checked.standing].label,
                 "references": ", ".join(ask_wording.numbers(checked)),
-                "titles": " | ".join(cells.one_line(each.title) for each in cited),
-                "dois": " | ".join(filter(None, (each.meta.get("doi") for each in cited))),
-                "urls": " | ".join(each.url for each in cited),
+                "titles": " | ".join(cells.one_line(document.title) for document in cited),
+                "dois": " | ".join(filter(None, (document.meta.get("doi") for document in cited))),
+                "urls": " | ".join(document.url for document in cited),
                 "quote": " | ".join(filter(None, quotes)),
                 "why": "; ".join(v.why for v in verdicts if v.why),
                 "notes": "; ".join(checked.notes),
             }
         )
-    return found
+    return of_sentences

@@ -106,7 +106,7 @@ class Answer:
     @property
     def cited(self) -> frozenset[int | None]:
         """The numbers of the references that its sentences cite; None for a mark without one."""
-        return frozenset(v.number for each in self.sentences for v in each.verdicts)
+        return frozenset(v.number for sentence in self.sentences for v in sentence.verdicts)
 
     @property
     @written
@@ -126,7 +126,7 @@ class Answer:
     def only_abstracts(self) -> bool:
         """Whether only abstracts were read, as far as is known."""
         coverage = [r.document.meta.get("coverage") for r in self.references]
-        return bool(coverage) and all(each == "abstract" for each in coverage)
+        return bool(coverage) and all(extent == "abstract" for extent in coverage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,15 +167,15 @@ class AnswerReport(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "answers": lambda all_: [render_parts(write, each) for each in all_],
+            "answers": lambda answers: [render_parts(write, answer) for answer in answers],
             "usage": partial(codec.values_of, digits=6),
         }
 
 
 def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
-    def raises(one: Answer) -> bool:
+    def raises(tried: Answer) -> bool:
         try:
-            render(one)
+            render(tried)
         except Exception:  # the first exception was logged
             return True
         return False
@@ -183,16 +183,16 @@ def render_parts(render: Callable[[Answer], T], answer: Answer) -> T:
     def without_culprits(why: Failed) -> T:
         empty = replace(answer, sentences=(), references=(), dropped=(), changes=(), left_out=())
         sentences = tuple(
-            Checked(each.sentence, (), Standing.NOT_CHECKED, notes_coded=decide.notes_of(why))
-            if raises(replace(empty, sentences=(each,)))
-            else each
-            for each in answer.sentences
+            Checked(checked.sentence, (), Standing.NOT_CHECKED, notes_coded=decide.notes_of(why))
+            if raises(replace(empty, sentences=(checked,)))
+            else checked
+            for checked in answer.sentences
         )
         references = tuple(
-            replace(each, document=Document(str(each.document.url), "", ""), passages=())
-            if raises(replace(empty, references=(each,)))
-            else each
-            for each in answer.references
+            replace(reference, document=Document(str(reference.document.url), "", ""), passages=())
+            if raises(replace(empty, references=(reference,)))
+            else reference
+            for reference in answer.references
         )
         parts = replace(empty, sentences=sentences, references=references)
         return render(replace(parts, failure=fault(why)))

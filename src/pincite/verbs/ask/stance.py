@@ -7,16 +7,16 @@ from typing import NamedTuple
 from pincite.text import patterns
 from pincite.types import Document
 from pincite.verbs.ask.abstracts import WHOLE
-from pincite.verbs.ask.questions import MEANINGS, unanswered_terms, wanted
+from pincite.verbs.ask.questions import MEANINGS, unanswered_terms, wanted_number
 
 _P = patterns(__file__, "stance", re.IGNORECASE)
 _YES = {"better": ("better", "less"), "linked": tuple(MEANINGS)}
 
 
-def _asked(question: str) -> tuple[str, re.Match[str]] | None:
+def _find_meaning(question: str) -> tuple[str, re.Match[str]] | None:
     """Return the first word for what is asked, with the name of its meaning."""
-    found = ((name, m) for name, words in MEANINGS.items() if (m := words.search(question)))
-    return min(found, key=lambda each: each[1].start(), default=None)
+    matches = ((name, m) for name, words in MEANINGS.items() if (m := words.search(question)))
+    return min(matches, key=lambda pair: pair[1].start(), default=None)
 
 
 def is_yes_or_no(question: str) -> bool:
@@ -30,7 +30,7 @@ def reader(question: str) -> Callable[[str], bool | None]:
     >>> finds("It reduced falls."), finds("It did not prevent falls."), finds("Falls are common.")
     (True, False, None)
     """
-    asked, _ = _asked(question) or ("", None)
+    asked, _ = _find_meaning(question) or ("", None)
     if not asked or not is_yes_or_no(question) or _P["not_plain"].search(question):
         return lambda sentence: None
     outcome = subject(question).outcome
@@ -42,7 +42,7 @@ def reader(question: str) -> Callable[[str], bool | None]:
         sides = {side(clause) for clause in clauses} - {None}
         whole = side(sentence) if len(sides) < 2 else None
         if whole is None and len(sides) == 1:  # "It prevented falls and caused less pain."
-            of_outcome = (each for each in clauses if not unanswered_terms(outcome, each))
+            of_outcome = (clause for clause in clauses if not unanswered_terms(outcome, clause))
             whole = next(iter(sides.intersection(map(side, of_outcome))), None)
         return whole
 
@@ -104,13 +104,13 @@ def subject(question: str) -> Subject:
     """
     *_, compared = ["", *_P["compared"].split(question, maxsplit=1)[1:]]
     comparator = _P["studied"].split(compared)[0]
-    if (found := _asked(question)) is None:
-        number = wanted(question)  # "the odds ratio for pain with exercise"
+    if (meaning := _find_meaning(question)) is None:
+        number = wanted_number(question)  # "the odds ratio for pain with exercise"
         parts = _P["of"].split(number.about) if number else [question]
         return Subject(
-            "", next((each for each in parts if unanswered_terms(each, "")), question), comparator
+            "", next((part for part in parts if unanswered_terms(part, "")), question), comparator
         )
-    _, asked = found
+    _, asked = meaning
     after = question[asked.end() :]
     named = (part for part in _P["studied"].split(after) if unanswered_terms(part, ""))
     return Subject(question[: asked.start()], next(named, after), comparator)

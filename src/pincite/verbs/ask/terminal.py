@@ -38,15 +38,15 @@ def print_report(report: AnswerReport, console: Console) -> None:
 def _overview(answers: Sequence[Answer]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, answer in enumerate(answers, 1):
-        found = Text("\n").join(
+        counts = Text("\n").join(
             Text(f"{look.sign} {n} {look.label}", look.style)
             for n, look in ask_wording.counts(answer.sentences)
         )
         if cautions := ask_wording.cautions(answer):
-            found.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
-        text = Text(cells.shortened(answer.question, QUESTION_WIDTH))
+            counts.append("\n").append(f"⚠ {' '.join(cautions)}", "yellow")
+        text = Text(cells.shorten(answer.question, QUESTION_WIDTH))
         nothing = Text("– failed" if answer.failure else f"○ {ask_wording.NO_ANSWER}", "yellow")
-        table.add_row(Text(str(number), "dim"), text, found or nothing)
+        table.add_row(Text(str(number), "dim"), text, counts or nothing)
     return table
 
 
@@ -80,7 +80,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
     if answer.changes:
         parts.append(_heading("Repaired"))
         parts += [_change(change) for change in answer.changes]
-    lines = [f"{name}: {value}" for name, value in ask_wording.searched(answer)]
+    lines = [f"{name}: {value}" for name, value in ask_wording.search_details(answer)]
     return [*parts, _heading("Searched"), _row("", Text("\n".join(lines), "dim")), Text()]
 
 
@@ -100,13 +100,13 @@ def _row(number: str, *parts: RenderableType) -> RenderableType:
 
 
 def _verdict(verdict: ReferenceVerdict) -> RenderableType:
-    name = str(verdict.number or cells.shortened(verdict.written, NAME_WIDTH))
+    name = str(verdict.number or cells.shorten(verdict.written, NAME_WIDTH))
     look = ask_wording.LOOKS[standing([verdict.support])]
     words = f"{look.sign} {ask_wording.VERDICTS[verdict.support]}"
     why = f": {cells.one_line(verdict.why)}" if verdict.why else ""
     text = Text(words + why, look.style)
     if quote := ask_wording.quote_of(verdict):
-        closest = f" · closest: “{cells.shortened(quote, QUOTE_WIDTH)}”"
+        closest = f" · closest: “{cells.shorten(quote, QUOTE_WIDTH)}”"
         text.append(closest, "not bold dim default")
     return Padding(_row(f"[{name}]", text), (0, 0, 0, 1))
 
@@ -119,7 +119,7 @@ def _references(answer: Answer) -> list[RenderableType]:
         parts += map(_reference, cited)
     if uncited:
         parts.append(_heading(ask_wording.ALSO_FOUND if cited else ask_wording.CLOSEST))
-        parts += [_row(f"[{each.number}]", _short(each)) for each in uncited]
+        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in uncited]
     if answer.left_out:
         parts.append(_heading(ask_wording.LEFT_OUT))
         parts += [_row("", _short(reference)) for reference in answer.left_out]
@@ -130,7 +130,7 @@ def _references(answer: Answer) -> list[RenderableType]:
 
 def _reference(reference: Reference) -> RenderableType:
     document = reference.document
-    text = _titled(reference)
+    text = _title_text(reference)
     if notices := cells.one_line(document.meta.get("notices", "")):
         text.append(f"\n{notices}", "dark_orange")
     text.append(f"\n{ask_wording.published_in(reference)}", "dim")
@@ -141,22 +141,22 @@ def _reference(reference: Reference) -> RenderableType:
 
 def _short(reference: Reference) -> Text:
     document = reference.document
-    text = _titled(reference)
+    text = _title_text(reference)
     date = bibliography.cited_date(document.published, document.meta)
     ids = [name for name, _ in bibliography.links(document.meta)][:1]
-    url = cells.shortened(ask_wording.url_of(document), TITLE_WIDTH)
+    url = cells.shorten(ask_wording.url_of(document), TITLE_WIDTH)
     more = [str(date[0]) if date else "undated", *filter(None, ids or [url])]
     if document.corpus:
         more.append(f"corpus {cells.one_line(document.corpus)}")
-    return text.append("".join(f" · {each}" for each in more), "dim")
+    return text.append("".join(f" · {part}" for part in more), "dim")
 
 
-def _titled(reference: Reference) -> Text:
+def _title_text(reference: Reference) -> Text:
     text = Text()
     if mark := ask_wording.mark_of(reference):
         text.append(f"{mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
     title = ask_wording.title_of(reference.document)
-    return text.append(cells.shortened(title, TITLE_WIDTH), "default")
+    return text.append(cells.shorten(title, TITLE_WIDTH), "default")
 
 
 def _addresses(reference: Reference) -> str:

@@ -10,7 +10,7 @@ from pincite.judgement.references import ReferenceVerdict, Standing, Support
 from pincite.judgement.retraction import Retraction, is_retracted_title
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report import bibliography
-from pincite.report.cells import WORDS, Look, called, n_of, one_line
+from pincite.report.cells import WORDS, Look, display_name, n_of, one_line
 from pincite.retrieval.filters import SEPARATOR
 from pincite.settings import LEAST_RELEVANCE
 from pincite.text.hosts import without_folder
@@ -51,9 +51,9 @@ def counts(sentences: Sequence[Checked], words: Language = IN_ENGLISH) -> list[t
     n_copied = counted[Standing.VERBATIM]
     labels[Standing.VERBATIM] = words.plural("sentence quoted", "sentences quoted", n_copied)
     return [
-        (counted[each], look._replace(label=labels[each]))
-        for each, look in LOOKS.items()
-        if counted[each]
+        (counted[standing], look._replace(label=labels[standing]))
+        for standing, look in LOOKS.items()
+        if counted[standing]
     ]
 
 
@@ -99,7 +99,7 @@ def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
     return cautions
 
 
-def searched(answer: Answer) -> list[tuple[str, str]]:
+def search_details(answer: Answer) -> list[tuple[str, str]]:
     where = answer.searched
     read = n_of(len(where.found), "document")
     if answer.only_abstracts:
@@ -153,7 +153,7 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 def title_of(document: Document) -> str:
     """Return the title, else the name of a file, else the address."""
-    return called(document.url, document.title)
+    return display_name(document.url, document.title)
 
 
 def mark_of(reference: Reference, say: Callable[[str], str] = str) -> str:
@@ -204,8 +204,8 @@ def cited_and_uncited(answer: Answer) -> tuple[list[Reference], list[Reference]]
     """Separate the references that sentences cite from the others."""
     ordered = sorted(answer.references, key=lambda reference: reference.number)
     numbers = answer.cited
-    cited = [each for each in ordered if each.number in numbers]
-    return cited, [each for each in ordered if each not in cited]
+    cited = [reference for reference in ordered if reference.number in numbers]
+    return cited, [reference for reference in ordered if reference not in cited]
 
 
 def difference(before: str, after: str) -> list[tuple[str, str]]:

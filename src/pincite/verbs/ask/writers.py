@@ -67,7 +67,7 @@ def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
         text = reference.document.text
         # Text that is far too long is not counted.
         too_long = len(text) > MOST_CHARS * tokens
-        return tokens + 1 if too_long else tokens_of(_shown(reference, text))
+        return tokens + 1 if too_long else tokens_of(_fence(reference, text))
 
     costs = list(map(cost, references))
     sums = accumulate(min(cost, LEAST) for cost in costs)
@@ -76,14 +76,14 @@ def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
     for place, reference in enumerate(references[:n]):
         room = _share(costs[place:n], left)
         text = reference.document.text
-        shown = _shown(reference, text) if costs[place] <= room else _excerpt(reference, room)
+        shown = _fence(reference, text) if costs[place] <= room else _excerpt(reference, room)
         if shown:
             excerpts.append(shown)
             left -= tokens_of(shown + BETWEEN)
     return excerpts
 
 
-def _shown(reference: Reference, text: str) -> str:
+def _fence(reference: Reference, text: str) -> str:
     return fenced_abstract(reference.number, reference.ref_id, reference.document.title, text)
 
 
@@ -99,7 +99,7 @@ def _share(costs: Sequence[int], total: int) -> int:
 def _excerpt(reference: Reference, tokens: int) -> str:
     """Return the best passages that fit, in text order; empty if none does."""
     document, chosen = reference.document, list[Span]()
-    left = tokens - tokens_of(_shown(reference, ""))
+    left = tokens - tokens_of(_fence(reference, ""))
     for passage in reference.passages or passages(document):
         left -= (cost := tokens_of(passage.text + GAP))
         if left >= 0:
@@ -107,7 +107,7 @@ def _excerpt(reference: Reference, tokens: int) -> str:
         else:
             left += cost
     while chosen:
-        shown = _shown(reference, excerpt(document.text, sorted(chosen)))
+        shown = _fence(reference, excerpt(document.text, sorted(chosen)))
         if tokens_of(shown) <= tokens:
             return shown
         chosen.pop()

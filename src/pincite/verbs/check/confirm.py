@@ -154,8 +154,8 @@ class VerifierJudge:
             of_document[document].append((excerpt, weighed))
         result = list(evidence)
         for of_one in of_document.values():
-            confirming = [each for each in of_one if _confirms(each[1])]
-            opposing = [each for each in of_one if _opposes(each[1])]
+            confirming = [pair for pair in of_one if _confirms(pair[1])]
+            opposing = [pair for pair in of_one if _opposes(pair[1])]
             for excerpt, judged in confirming or opposing:
                 result[excerpt.n] = replace(
                     evidence[excerpt.n],
@@ -316,8 +316,8 @@ def confirm_by_sentence(
     if best is None:
         return _confirmed_as_quoted_by_model(evidence, margins)
     if evidence.prob_supported >= CONFIRMED_FROM or decide.supporting_opinion(evidence):
-        return _confirmed(evidence, best, STRONG if margins[best] < CLEARLY else 1.0)
-    return _confirmed_weakly(evidence, best, is_clear=margins[best] >= PROBABLY)
+        return _confirm_by_quote(evidence, best, STRONG if margins[best] < CLEARLY else 1.0)
+    return _confirm_weakly(evidence, best, is_clear=margins[best] >= PROBABLY)
 
 
 def confirm_by_neighbours(
@@ -331,7 +331,7 @@ def confirm_by_neighbours(
     quote = f"{passage.about}\n{best.of(passage.text)}"
     lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated_values(reading, quote)
     least = TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
-    return _confirmed_weakly(evidence, best, is_clear=margins[best] >= least)
+    return _confirm_weakly(evidence, best, is_clear=margins[best] >= least)
 
 
 def _surest(spans: Sequence[Span], margins: Mapping[Span, float]) -> Span | None:
@@ -339,17 +339,17 @@ def _surest(spans: Sequence[Span], margins: Mapping[Span, float]) -> Span | None
     return None if best is None or margins[best] < LEAST_MARGIN else best
 
 
-def _confirmed(evidence: Evidence, quote: Span, most: float) -> Evidence:
+def _confirm_by_quote(evidence: Evidence, quote: Span, most: float) -> Evidence:
     """Quote sentences that let their passage confirm, at most so much."""
     assert evidence.stance is not None
     stance = Stance(min(evidence.stance.supports, most), 0.0)
     return replace(evidence, stance=stance, quote=quote)
 
 
-def _confirmed_weakly(evidence: Evidence, quote: Span, *, is_clear: bool) -> Evidence:
-    """As `_confirmed`, unless the quote is unclear or a row of a table."""
+def _confirm_weakly(evidence: Evidence, quote: Span, *, is_clear: bool) -> Evidence:
+    """As `_confirm_by_quote`, unless the quote is unclear or a row of a table."""
     if is_clear and not tables.rows_of(quote.of(evidence.passage.text)):
-        return _confirmed(evidence, quote, MEDIUM)
+        return _confirm_by_quote(evidence, quote, MEDIUM)
     return replace(evidence, stance=_SILENT)
 
 
@@ -361,7 +361,7 @@ def _confirmed_as_quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> 
         quoted = Span(start, start + len(quote))
         for span in spans if start >= 0 else ():
             if quoted.overlaps(span):
-                return _confirmed(evidence, span, STRONG)
+                return _confirm_by_quote(evidence, span, STRONG)
     return replace(evidence, stance=_SILENT)
 
 

@@ -116,10 +116,10 @@ def ascription(text: str, language: str = "en") -> Ascription | None:
     return None
 
 
-def _without_marks(what: str) -> str:
-    bare = what.strip(MARKS)
+def _without_marks(text: str) -> str:
+    bare = text.strip(MARKS)
     has_quotation = sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2  # inside
-    return what.strip(" \t\n.;") if has_quotation else bare
+    return text.strip(" \t\n.;") if has_quotation else bare
 
 
 def _said_by(match: re.Match[str], content: str) -> str | None:

@@ -89,8 +89,8 @@ class ModelJudge:
             self._choose({**about, "repetition": n}, statement, evidence, analysis)
             for n in range(1, check.repetitions + 1)
         ]
-        probabilities = [each for each in choices if not isinstance(each, Failed)]
-        failures = [each for each in choices if isinstance(each, Failed)]
+        probabilities = [choice for choice in choices if not isinstance(choice, Failed)]
+        failures = [choice for choice in choices if isinstance(choice, Failed)]
         too_few = len(probabilities) < _ENOUGH * len(choices)
         if failures and (failures[0].step != "reply" or too_few):
             return failures[0]

@@ -67,20 +67,20 @@ def conjuncts(text: str, language: str = "en") -> list[str]:
     """
     if len(text) > LONGEST or ascription(text, language) is not None:
         return []
-    found, cover = _split(text, language)
+    parts, cover = _split(text, language)
     if cover is _Cover.MAIN:
-        return found[:1]
+        return parts[:1]
     n_clauses = len(_P["clause_begins"].findall(text))
-    is_complete = cover is _Cover.ALL and len(found) > max(1, n_clauses)
-    return found if is_complete else []
+    is_complete = cover is _Cover.ALL and len(parts) > max(1, n_clauses)
+    return parts if is_complete else []
 
 
 def _split(text: str, language: str) -> tuple[list[str], _Cover]:
     """Return the parts of a text by the first rule that finds some, and what they cover."""
     bare = text.strip(MARKS) if text.count('"') % 2 == 0 else text
     for find, cover in _RULES.get(language, ()):
-        if found := find(bare):
-            return found, cover
+        if parts := find(bare):
+            return parts, cover
     return [], _Cover.SOME
 
 
@@ -93,7 +93,7 @@ def _verdict(text: str, language: str = "en") -> list[str]:
     is_affirmed = (match["what"] in _FALSE) == bool(match["no"])
     if not content or is_affirmed:
         return [content] if content else []
-    return [negation(_capitalised(content), language)]
+    return [negation(_capitalise(content), language)]
 
 
 def _valued_fact(text: str) -> list[str]:
@@ -136,7 +136,7 @@ def _fact_beside_opinion(text: str) -> list[str]:
         is_left = kinds[0] is StatementType.DESCRIPTIVE
         if finite_verb(left) and finite_verb(right) and (has_subject or is_left):
             stated = left if is_left else _resolve_pronoun(right, left)
-            return [_capitalised(stated)] if stated else []
+            return [_capitalise(stated)] if stated else []
     return []
 
 
@@ -167,7 +167,7 @@ def _neither(text: str) -> list[str]:
 def _only(text: str) -> list[str]:
     """“Only A opened” states that A opened."""
     match = _P["only"].fullmatch(text)
-    return [_capitalised(match["fact"])] if match and finite_verb(match["fact"]) else []
+    return [_capitalise(match["fact"])] if match and finite_verb(match["fact"]) else []
 
 
 def _but(text: str) -> list[str]:
@@ -196,7 +196,7 @@ def _background(text: str) -> list[str]:
         is_past = past.form == "past" or past.word in ("was", "were", "had")
         if is_whole and is_past and kind_of(main) is StatementType.DESCRIPTIVE:
             named = _resolve_pronoun(background, main)
-            return [_capitalised(clause) for clause in (main, named) if clause]
+            return [_capitalise(clause) for clause in (main, named) if clause]
     return []
 
 
@@ -338,7 +338,7 @@ def _without_pronoun(clause: str, name: str) -> str | None:
     return f"{name} {rest}" if fits else None
 
 
-def _capitalised(clause: str) -> str:
+def _capitalise(clause: str) -> str:
     return clause[:1].upper() + clause[1:]
 
 

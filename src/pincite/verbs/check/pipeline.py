@@ -46,7 +46,7 @@ from pincite.verbs.check.kinds import without_speaker
 from pincite.verbs.check.model_judge import ModelJudge
 from pincite.verbs.check.quotes import speaker_in, with_sentence_quoted
 from pincite.verbs.check.readings import ModelInterpreter, interpret_by_rules
-from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed
+from pincite.verbs.check.report import Check, Interpretation, Reading, ReadingResult, failed_result
 from pincite.verbs.check.spoken import UNKNOWN as UNSAID
 from pincite.verbs.check.spoken import Occasion
 
@@ -76,7 +76,7 @@ class Candidate:
 class Retrieval:
     """What was found for a reading, including web pages that could not be used."""
 
-    found: tuple[Candidate, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     unread: tuple[Unchecked, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
 
@@ -109,7 +109,7 @@ class CheckPipeline:
     ) -> Check:
         """Judge every reading. Readings of ignored types are listed but not judged."""
         given = interpretation or self.interpretation(statement, occasion)
-        unjudged = tuple(map(failed, given.readings))
+        unjudged = tuple(map(failed_result, given.readings))
         checked = errors.attempt(
             lambda: self._check_readings(statement, given),
             lambda why: Check(statement, unjudged, given.by, (*given.failures, why)),
@@ -134,11 +134,11 @@ class CheckPipeline:
             (reading, candidate)
             for reading, retrieval in retrieved.items()
             if isinstance(retrieval, Retrieval)
-            for candidate in retrieval.found
+            for candidate in retrieval.candidates
         ]
         items = defaultdict[Reading, list[Weighed]](list)
         for (reading, candidate), outcome in zip(pairs, self._judge(pairs), strict=True):
-            item = _weighed(reading, candidate, outcome)
+            item = _weigh(reading, candidate, outcome)
             items[reading].append(item)
             self._record("judged", reading=reading.reading_id, item=item)
         results = with_wholes(
@@ -157,7 +157,7 @@ class CheckPipeline:
         if retrieved is None:
             return ReadingResult(reading, (), Weight(Outcome.NOT_JUDGED, doc=None, n_texts=0))
         if isinstance(retrieved, Failed):
-            return failed(reading)
+            return failed_result(reading)
         ids, check = _text_ids([item.passage for item in items]), self.settings.check
         weighed = tuple(
             replace(item, text_id=text_id, side=confirmation.side(item.doc, check.threshold))
@@ -179,7 +179,7 @@ class CheckPipeline:
             pages = self.online.find(reading, {one.passage.url for one in candidates})
             unused = {"unread": pages.unread, "excluded": pages.excluded}
             self._record("searched", reading=reading.reading_id, **unused)
-            both.append(replace(pages, found=(*candidates, *pages.found)))
+            both.append(replace(pages, candidates=(*candidates, *pages.candidates)))
         return both
 
     def _judge(self, pairs: Sequence[tuple[Reading, Candidate]]) -> list[Evidence | Failed]:
@@ -199,7 +199,7 @@ class CheckPipeline:
         return Failed("language", f"the page is {not_read(language, self.languages or ())}")
 
 
-def _weighed(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Weighed:
+def _weigh(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Weighed:
     """Join a candidate with what it says of the reading, and who says it there."""
     judged: Evidence | Unjudged
     if isinstance(outcome, Failed):
@@ -321,7 +321,7 @@ class WindowFinder:
             return passage
         first = max(0, within[0] - self.check.window_size)
         last = min(within[-1] + self.check.window_size, len(spans) - 1)
-        return widened(passage, document, Span(spans[first].start, spans[last].end))
+        return widen(passage, document, Span(spans[first].start, spans[last].end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,14 +336,14 @@ class SearchedWeb:
     def find(self, reading: Reading, known: Collection[str]) -> Retrieval:
         """Return at most `top_k` texts; `known` are addresses already found elsewhere."""
         pages = self.candidates.of(Claim.alone(reading.text), known, self.exclusions)
-        found, unread = list[Candidate](), dict[str, Unchecked]()
+        texts, unread = list[Candidate](), dict[str, Unchecked]()
         for text in distinct_texts(pages.hits, self.candidates.get, self.check):
             url, language = text.passage.url, text.language
             if reads(self.languages, language):
-                found.append(replace(text, origin=CopyKind.LIVE))
+                texts.append(replace(text, origin=CopyKind.LIVE))
             else:
                 unread.setdefault(url, Unchecked(url, Reason.LANGUAGE, language or ""))
-        return Retrieval(tuple(found), (*pages.unread, *unread.values()), pages.excluded)
+        return Retrieval(tuple(texts), (*pages.unread, *unread.values()), pages.excluded)
 
 
 def distinct_texts(
@@ -364,14 +364,14 @@ def distinct_texts(
                 continue
             if document and not text.lost:
                 span = around(document, text.passage.span, check.passage_words)
-                text = replace(text, passage=widened(text.passage, document, span))
+                text = replace(text, passage=widen(text.passage, document, span))
             chosen.append(text)
             if len(chosen) == check.top_k:
                 return chosen
     return chosen
 
 
-def widened(passage: Passage, document: Document, span: Span) -> Passage:
+def widen(passage: Passage, document: Document, span: Span) -> Passage:
     """Widen a passage to `span`; its page is kept for other rows of tables, and for names."""
     text = span.of(document.text)
     about = about_passage(passage.about, text, document.published, document.text)

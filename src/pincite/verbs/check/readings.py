@@ -76,13 +76,13 @@ def readings(statement: str, language: str = "en", occasion: Occasion = UNKNOWN)
         opening = part.lstrip(kinds.MARKS)[:20]
         is_quoted = any(f"{mark}{opening}" in text for mark in '“"„')
         texts.append(_as_sentence(part) if is_quoted else part)
-    found = list[Reading]()
+    unnumbered = list[Reading]()
     for part in texts:
         kind, negation = kinds.kind_of(part, language), kinds.negation(part, language)
         joins = tuple(conjuncts(part, language))
-        origin: ReadingOrigin = "rule" if found else "statement"
-        found.append(Reading("", part, kind, negation, origin, joins, lacks))
-    return numbered(found)
+        origin: ReadingOrigin = "rule" if unnumbered else "statement"
+        unnumbered.append(Reading("", part, kind, negation, origin, joins, lacks))
+    return with_ids(unnumbered)
 
 
 def _as_sentence(quoted: str) -> str:
@@ -104,10 +104,10 @@ def is_question(text: str) -> bool:
     return text.endswith("?") and len(text) <= kinds.LONGEST and len(sentences(text)) == 1
 
 
-def numbered(some: Iterable[Reading]) -> list[Reading]:
+def with_ids(candidates: Iterable[Reading]) -> list[Reading]:
     """Drop duplicates and assign the ids "r1", "r2", …."""
     distinct: dict[tuple[str, str], Reading] = {}
-    for reading in some:
+    for reading in candidates:
         distinct.setdefault((reading.text.strip(kinds.MARKS).casefold(), reading.kind), reading)
     return [replace(reading, reading_id=f"r{n}") for n, reading in enumerate(distinct.values(), 1)]
 
@@ -158,7 +158,7 @@ class ModelInterpreter:
                 readings_listed += [Reading("", text, kind, "", "model") for text in texts]
             else:
                 failures.append(texts or STOPPED)
-        distinct, by = numbered(readings_listed), self.fingerprint
+        distinct, by = with_ids(readings_listed), self.fingerprint
         if not distinct:
             distinct, by = readings(statement, language), "rules"
         if len(distinct) > MOST_READINGS:

@@ -63,7 +63,7 @@ def views(report: CheckReport, words: Language = IN_ENGLISH) -> list[dict[str, A
 def _view(check: Check, words: Language, number: int) -> dict[str, Any]:
     return {
         "statement": check.statement,
-        "short": cells.shortened(check.statement, _HEADLINE),
+        "short": cells.shorten(check.statement, _HEADLINE),
         "interpreted_by": wording.interpreted_by(check.interpreted_by),
         "speaker": check.occasion.speaker,
         "failures": [failure.detail for failure in check.failures],
@@ -89,7 +89,7 @@ def _reading(result: ReadingResult, words: Language) -> dict[str, object]:
         "summary": wording.mean_degree(result, words) or wording.summary(result, words),
         "warning": wording.warning(result, words),
         "sides": sides(result, words),
-        "failures": wording.failed(result.items),
+        "failures": wording.failure_lines(result.items),
         "unused": wording.unused_pages(result, words),
         "nearest": words.say(wording.NEAREST) if result.nearest else "",
         "n_nearest": len(result.nearest),
@@ -142,7 +142,7 @@ def _passage(result: ReadingResult, place: int, words: Language) -> dict[str, An
     start, end = outcome.quote or Span(0, 0)
     degree = item.doc or 0.0
     return {
-        "degree": wording.signed(degree),
+        "degree": wording.format_degree(degree),
         "share": round(abs(degree) * 100),
         "strong": place in result.weight.contradictions,
         "page": page_of(item),
@@ -296,8 +296,8 @@ def more_values(template: Path | None) -> Callable[[_Values, Check], _Values] | 
     if not template or not _EVIDENCESEEKER.search(templates.source(template)):
         return None
     if points := [*entry_points(group=TEMPLATES, name="evidenceseeker")]:
-        found: Callable[[_Values, Check], _Values] = points[0].load()
-        return found
+        add_values: Callable[[_Values, Check], _Values] = points[0].load()
+        return add_values
     command = install_command("evidenceseeker")
     raise MissingExtra(f"{template} has values of EvidenceSeeker. Install with: {command}")
 
@@ -322,14 +322,14 @@ def to_markdown(
     more = more_values(template)
     given = {"feedback": feedback, "translation": LenientDict(translation or {})}
 
-    def filled(check: Check, number: int) -> str:
+    def fill(check: Check, number: int) -> str:
         values = _values(check, report, number) | given
         if more:
             values |= more(values, check)
         return templates.markdown(template, values, shipped=shipped)
 
     return "\n".join(
-        render_parts(partial(filled, number=number), check)
+        render_parts(partial(fill, number=number), check)
         for number, check in enumerate(report.checks, 1)
     )
 
@@ -370,7 +370,7 @@ def _claim(result: ReadingResult) -> _Values:
         for n, item in enumerate(result.items)
     ]
     nearest = [documents[n] for n in result.nearest]
-    cited = [each for side in ("against", "for") for each in documents if each["side"] == side]
+    cited = [d for side in ("against", "for") for d in documents if d["side"] == side]
     return {
         **values_of(reading),
         **values_of(weight, DIGITS),
@@ -395,7 +395,7 @@ def _as_document(uid: str, item: Weighed) -> dict[str, Any]:
         "text": passage.text,
         "side": item.side,
         "doc": None if item.doc is None else round(item.doc, DIGITS),
-        "degree": wording.signed(item.doc),
+        "degree": wording.format_degree(item.doc),
         "quote": item.quoted,
         "quoted": item.quoted and cells.in_quotes(item.quoted),
         "failed": item.failed and values_of(item.failed),

@@ -89,13 +89,13 @@ class ReadingResult:
         """If nothing is for or against the reading, the nearest quotes: three at most."""
         if any(item.side in ("for", "against") for item in self.items):
             return []
-        found: dict[int, int] = {}  # one of each text
+        by_text: dict[int, int] = {}  # one of each text
         for n in confirmation.nearest(self.reading.text, self.items):
             quote = self.items[n].quoted
             lacks = missing_words(self.reading.text, quote) if quote else 1.0
-            if quote and lacks <= (confirmation.SAME_TOPIC if found else MOST_LACKING):
-                found.setdefault(self.items[n].text_id, n)
-        return [*found.values()][:MOST_NEAREST]
+            if quote and lacks <= (confirmation.SAME_TOPIC if by_text else MOST_LACKING):
+                by_text.setdefault(self.items[n].text_id, n)
+        return [*by_text.values()][:MOST_NEAREST]
 
     @property
     @written
@@ -123,8 +123,8 @@ class Check:
     @property
     def stopped(self) -> bool:
         outcomes = [item.outcome for result in self.results for item in result.items]
-        failed = [each for each in (*self.failures, *outcomes) if isinstance(each, Failed)]
-        return any(each.step == "stopped" for each in failed)
+        failed = [failure for failure in (*self.failures, *outcomes) if isinstance(failure, Failed)]
+        return any(failure.step == "stopped" for failure in failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +158,12 @@ class CheckReport(codec.JsonReport):
     def writers(self) -> Mapping[str, Callable[[Any], Any]]:
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "checks": lambda all_: [render_parts(write, each) for each in all_],
+            "checks": lambda checks: [render_parts(write, check) for check in checks],
             "usage": partial(codec.values_of, digits=6),
         }
 
 
-def failed(reading: Reading) -> ReadingResult:
+def failed_result(reading: Reading) -> ReadingResult:
     return ReadingResult(reading, (), Weight(outcome=Outcome.FAILED, doc=None, n_texts=0))
 
 
@@ -187,9 +187,9 @@ def _showable(
 ) -> ReadingResult:
     """Drop the passages for which `render` raises, or all of them."""
 
-    def raises(one: ReadingResult) -> bool:
+    def raises(tried: ReadingResult) -> bool:
         try:
-            render(replace(check, results=(one,)))
+            render(replace(check, results=(tried,)))
         except Exception:  # the first exception was logged
             return True
         return False
@@ -204,7 +204,7 @@ def _showable(
             item = Weighed(Unjudged(why.step, why.detail, passage), item.text_id, "failed")
         sound.append(item)
     without_bad = replace(result, items=tuple(sound))
-    return failed(result.reading) if raises(without_bad) else without_bad
+    return failed_result(result.reading) if raises(without_bad) else without_bad
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────

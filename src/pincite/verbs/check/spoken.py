@@ -81,11 +81,11 @@ def _plain(text: str) -> str:
     return text.partition(" ")[2] if text.startswith(("And ", "But ", "So ")) else text
 
 
-def _is_shell(what: str, mark: str, rest: str) -> bool:
+def _is_shell(opening: str, mark: str, rest: str) -> bool:
     """Whether words beside a statement only address the listener; `mark`: "" behind it."""
-    spoken = re.sub(rf"(?i)\A(?:(?:{'|'.join(_JOINING)}) )+|['’]s\b", "", what)
+    spoken = re.sub(rf"(?i)\A(?:(?:{'|'.join(_JOINING)}) )+|['’]s\b", "", opening)
     words = spoken.lower().split()
-    if not mark and spoken != what and (_comments(spoken) or _commands(spoken)):
+    if not mark and spoken != opening and (_comments(spoken) or _commands(spoken)):
         return True
     named = any(word[:1].isupper() and word != "I" for word in spoken.split()[1:])
     going_on = bool(mark) and rest.split(maxsplit=1)[0].lower() in _JOINING

@@ -46,9 +46,9 @@ def _overview(checks: Sequence[Check]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for number, check in enumerate(checks, 1):
         labels = {result.label: _label(result) for result in check.results}
-        found = Text("\n").join(labels.values())
-        text = Text(cells.shortened(check.statement, SOURCE_WIDTH))
-        table.add_row(Text(str(number), "dim"), text, found or Text("– no reading", "yellow"))
+        lines = Text("\n").join(labels.values())
+        text = Text(cells.shorten(check.statement, SOURCE_WIDTH))
+        table.add_row(Text(str(number), "dim"), text, lines or Text("– no reading", "yellow"))
     return table
 
 
@@ -58,7 +58,7 @@ def _label(result: ReadingResult) -> Text:
 
 
 def _check(check: Check, limit: int) -> list[RenderableType]:
-    head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
+    head = Text(cells.shorten(check.statement, STATEMENT_WIDTH), style="bold")
     about = [f"said by {cells.one_line(check.occasion.speaker)}"] if check.occasion.speaker else []
     if not all(_is_as_stated(result, check.statement) for result in check.results):
         readings = cells.n_of(len(check.results), "reading")
@@ -68,7 +68,7 @@ def _check(check: Check, limit: int) -> list[RenderableType]:
     for result in check.results:
         parts += _result(result, check.statement, limit)
     for failure in check.failures:
-        detail = Text(f"– {cells.shortened(failure.detail, TEXT_WIDTH)}", style="yellow")
+        detail = Text(f"– {cells.shorten(failure.detail, TEXT_WIDTH)}", style="yellow")
         parts.append(Padding(detail, (0, 0, 0, 2)))
     return [*parts, Text()]
 
@@ -83,19 +83,19 @@ def _result(result: ReadingResult, statement: str, limit: int) -> list[Renderabl
     head.add_column(justify="right", width=_INDENT - 2)
     head.add_column()
     stated = _is_as_stated(result, statement)
-    name = Text("as stated") if stated else Text(cells.shortened(reading.text, TEXT_WIDTH))
+    name = Text("as stated") if stated else Text(cells.shorten(reading.text, TEXT_WIDTH))
     head.add_row(Text(reading.reading_id[1:]), name.append(f"  ({reading.kind})", style="dim"))
     text.append(f" · {result.summary}", style="dim")
     if result.warning:
         text.append(f"\n⚠ {result.warning}", style="bold dark_orange")
     shown: list[RenderableType] = [_items(result, limit)] if result.items else []
-    parts: list[RenderableType] = [Text(), head, *(_indented(part) for part in [*shown, text])]
-    failures = check_wording.failed(result.items)
-    notes = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
+    parts: list[RenderableType] = [Text(), head, *(_indent(part) for part in [*shown, text])]
+    failures = check_wording.failure_lines(result.items)
+    notes = [f"– {cells.shorten(detail, TEXT_WIDTH)}" for detail in failures]
     if pages := check_wording.unused_pages(result):
         notes.append("– web pages that are not evidence:")
         notes += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
-    return [*parts, *(_indented(Text(line, style="yellow")) for line in notes)]
+    return [*parts, *(_indent(Text(line, style="yellow")) for line in notes)]
 
 
 def _items(result: ReadingResult, limit: int) -> Table:
@@ -113,7 +113,7 @@ def _items(result: ReadingResult, limit: int) -> Table:
             if (its := check_wording.group(result.items[n].source)) != group:
                 table.add_row("", "", Text(its, "italic"))
                 group = its
-            doc = check_wording.signed(result.items[n].doc)
+            doc = check_wording.format_degree(result.items[n].doc)
             table.add_row(
                 Text(side, style), Text(doc, style), _item(result.items[n], result.reading.text)
             )
@@ -128,7 +128,7 @@ def _items(result: ReadingResult, limit: int) -> Table:
 
 def _item(item: Weighed, reading: str) -> Text:
     passage = item.passage
-    text = Text(cells.shortened(passage.title or passage.url, SOURCE_WIDTH))
+    text = Text(cells.shorten(passage.title or passage.url, SOURCE_WIDTH))
     text.append(f"\n{check_wording.published_by(item)}", style="dim")
     if item.corpus:
         text.append(f", corpus {cells.one_line(item.corpus)}", style="dim")
@@ -146,12 +146,12 @@ def _item(item: Weighed, reading: str) -> Text:
     marks, reasons = item.outcome.notes, item.outcome.reasons_coded
     text.append(_lines(marks, "⚠ "), style="dark_orange")
     if item.outcome.quote:
-        quote = cells.in_quotes(cells.shortened(item.outcome.quoted, TEXT_WIDTH))
+        quote = cells.in_quotes(cells.shorten(item.outcome.quoted, TEXT_WIDTH))
         said, all_words = Text(f"\n{quote}"), set(unsaid(quote, ""))
         said.highlight_words(all_words.difference(unsaid(quote, reading)), "bold")  # they agree
         text.append_text(said)
         if item.source.speaker:
-            speaker = cells.shortened(item.source.speaker, SOURCE_WIDTH)
+            speaker = cells.shorten(item.source.speaker, SOURCE_WIDTH)
             text.append(f", according to {speaker}", style="dim")
         if is_title(item):
             text.append(" (only its title)", style="dim")
@@ -167,5 +167,5 @@ def _lines(notes: Sequence[Note], sign: str = "") -> str:
     return "".join(f"\n{sign}{cells.one_line(str(note))}" for note in notes)
 
 
-def _indented(part: RenderableType) -> Padding:
+def _indent(part: RenderableType) -> Padding:
     return Padding(part, (0, 0, 0, _INDENT), expand=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from pincite.judgement.confirmation import Outcome, Weighed, rank
 from pincite.judgement.provenance import Source, SourceKind
 from pincite.notes import IN_ENGLISH, Language
-from pincite.report.cells import WORDS, Look, one_line, shortened, why_excluded, why_unchecked
+from pincite.report.cells import WORDS, Look, one_line, shorten, why_excluded, why_unchecked
 from pincite.text import words as text_words
 from pincite.types import Failed, StatementType
 
@@ -45,7 +45,7 @@ def only_by(result: "ReadingResult") -> str:
     sources = [item.source for item in result.items if item.side == side]
     own = {s: (s.publisher or s.author) if _is_own(s) and level > 0 else "" for s in sources}
     names = [source.speaker or own[source] for source in sources]
-    return shortened(", ".join(dict.fromkeys(names)), _AUTHORS) if level and all(names) else ""
+    return shorten(", ".join(dict.fromkeys(names)), _AUTHORS) if level and all(names) else ""
 
 
 def look(result: "ReadingResult", words: Language = IN_ENGLISH) -> Look:
@@ -85,7 +85,7 @@ def summary(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
         len({item.text_id for item in result.items if item.side == side})
         for side in ("for", "against")
     )
-    values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
+    values = {"doc": format_degree(weight.doc), "texts": _texts(weight.n_texts, words)}
     values |= {"for": str(n_for), "against": str(n_against)}
     text = say("%(doc)s from %(texts)s, %(for)s for and %(against)s against") % values
     return text + _how_sure(result, words)
@@ -95,7 +95,7 @@ def mean_degree(result: "ReadingResult", words: Language = IN_ENGLISH) -> str:
     """Describe the mean degree and its uncertainty; empty without evidence."""
     if result.weight.doc is None:
         return ""
-    text = words.say("mean degree %(doc)s") % {"doc": signed(result.weight.doc)}
+    text = words.say("mean degree %(doc)s") % {"doc": format_degree(result.weight.doc)}
     return text + _how_sure(result, words)
 
 
@@ -156,22 +156,22 @@ def group_order(source: Source) -> int:
 def published_by(item: Weighed, words: Language = IN_ENGLISH) -> str:
     """Publisher, author and date; for an own publication also its kind."""
     source = item.source
-    names = [one_line(source.publisher), shortened(source.author, _AUTHORS)]
+    names = [one_line(source.publisher), shorten(source.author, _AUTHORS)]
     if _is_own(source) and source.kind is not SourceKind.UNKNOWN:
         names.insert(0, words.say(SOURCES[source.kind]))
     date = item.published or words.say("undated")
     return " · ".join([*dict.fromkeys(filter(None, names)), date])
 
 
-def interpreted_by(who: str) -> str:
-    """How the readings were found; `who` is "rules", "user", a model, or "rules + user"."""
+def interpreted_by(interpreter: str) -> str:
+    """How the readings were found: by "rules", "user", a model, or "rules + user"."""
     known = {"rules": "generated automatically", "user": "edited by you"}
-    first = who.removesuffix(" + user")
-    found = known.get(first) or f"found by {one_line(first)}"
-    return found if first == who else f"{found} and {known['user']}"
+    first = interpreter.removesuffix(" + user")
+    origin = known.get(first) or f"found by {one_line(first)}"
+    return origin if first == interpreter else f"{origin} and {known['user']}"
 
 
-def failed(items: Sequence[Weighed]) -> list[str]:
+def failure_lines(items: Sequence[Weighed]) -> list[str]:
     """Why documents could not be judged, after the names of the first ones."""
     names: dict[str, dict[str, None]] = {}
     for item in items:
@@ -190,7 +190,7 @@ def unused_pages(result: "ReadingResult", words: Language = IN_ENGLISH) -> list[
     return unread + [(page.url, why_excluded(page, words.say)) for page in result.excluded]
 
 
-def signed(doc: float | None) -> str:
+def format_degree(doc: float | None) -> str:
     """Format a degree with its sign and two decimals; empty for None."""
     if doc is None:
         return ""

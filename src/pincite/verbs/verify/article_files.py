@@ -206,7 +206,7 @@ def describe(files: ArticleFiles) -> list[str]:
         n_named = cells.n_of(sources.n_named, "file")
         lines.append(f"{n_named} with records, or named by a manifest.")
     lines += _first_lines(
-        f"{match.file} → {match.ids} {cells.shortened(name_of(match.citations[0]), 60)}"
+        f"{match.file} → {match.ids} {cells.shorten(name_of(match.citations[0]), 60)}"
         f" (by {match.by})"
         for match in files.matches
     )

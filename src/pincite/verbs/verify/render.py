@@ -101,7 +101,7 @@ def names(language: Language = IN_ENGLISH) -> dict[str, Any]:
         "wrong": (),
         "short_name_of": wording.short_name_of,
         "language_named": languages.language_name,
-        "shortened": cells.shortened,
+        "shortened": cells.shorten,
         "excerpt": wording.excerpt,
         "sentence": _sentence,
         "detail_of": _detail,
@@ -239,7 +239,7 @@ def draft_lines(draft: Draft) -> Iterator[str]:
     yield str(draft.head)
     for head, items in draft.parts:
         yield f"{len(items):4} {head}"
-        yield from (f"       {cells.shortened(item, DRAFT_WIDTH)}" for item in items[:DRAFT_SHOWN])
+        yield from (f"       {cells.shorten(item, DRAFT_WIDTH)}" for item in items[:DRAFT_SHOWN])
         if len(items) > DRAFT_SHOWN:
             yield f"       … and {len(items) - DRAFT_SHOWN} more"
 

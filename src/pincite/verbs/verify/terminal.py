@@ -173,16 +173,16 @@ def progress_line(finding: Finding) -> Text | None:
     if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
         return None
     text = Text(f"{wording.verdict(finding.label)}  ", style=wording.LOOKS[finding.label].style)
-    return text.append(cells.shortened(finding.claim.text, PASSING_WIDTH), style="not bold default")
+    return text.append(cells.shorten(finding.claim.text, PASSING_WIDTH), style="not bold default")
 
 
 def _details(finding: Finding) -> Text:
-    text = Text(cells.shortened(finding.claim.text, CLAIM_WIDTH))
+    text = Text(cells.shorten(finding.claim.text, CLAIM_WIDTH))
     for line in wording.about_claim(finding):
         text.append(f"\n  ⚑ {line}", style="yellow")
     for result in finding.citations:
         look = wording.LOOKS[result.label]
-        name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
+        name = cells.shorten(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {look.sign} {name}", style=look.style)
         _add_lines(text, _about_source(result, finding))
     text.append(f"\n  ⇒ {wording.verdict_by(finding)}", wording.LOOKS[finding.label].style)
@@ -194,7 +194,7 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  {joint}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         sign = "      " if n else "⚖ "
-        text.append(f"\n  {sign}{cells.shortened(line, CLAIM_WIDTH)}", "dim")
+        text.append(f"\n  {sign}{cells.shorten(line, CLAIM_WIDTH)}", "dim")
     if doubt := wording.unverifiable(finding):
         text.append(f"\n  ? {doubt}", style="yellow")
     if finding.suggestions:
@@ -204,7 +204,7 @@ def _details(finding: Finding) -> Text:
 
 def _add_suggestion(text: Text, suggestion: Suggestion, language: str) -> None:
     evidence = suggestion.evidence
-    title = cells.shortened(evidence.passage.title or evidence.passage.url, SOURCE_WIDTH)
+    title = cells.shorten(evidence.passage.title or evidence.passage.url, SOURCE_WIDTH)
     text.append(f"\n  ⇄ better: {title}", style="cyan")
     text.append(_corpus_of(suggestion), style="dim")
     _add_lines(text, _reliability(suggestion.listing))
@@ -246,7 +246,7 @@ def _about_source(result: CitationResult, finding: Finding) -> list[str]:
         lines.append(f"↻ {changed} ({wording.CHANGED_STEP})")
     lines += _quote(outcome)
     others = wording.also_read(outcome, finding.claim.text)
-    lines += [f"and “{cells.shortened(other, CLAIM_WIDTH)}”" for other in others]
+    lines += [f"and “{cells.shorten(other, CLAIM_WIDTH)}”" for other in others]
     is_supported = finding.label is Label.SUPPORTED
     reasons = outcome.notes if is_supported else wording.reasons(result, finding)[:2]
     lines += [cells.one_line(str(reason)) for reason in reasons]
@@ -265,8 +265,8 @@ def _reliability(listing: Listing | None) -> list[str]:
 def _quote(evidence: Evidence) -> list[str]:
     text = evidence.passage.text
     if shown := wording.excerpt(text, evidence.quote):
-        return [f"“{cells.shortened(shown.quote, wording.MAX_SHOWN)}”"]
-    passage = f": “{cells.shortened(text, CLAIM_WIDTH)}”" if text else ""
+        return [f"“{cells.shorten(shown.quote, wording.MAX_SHOWN)}”"]
+    passage = f": “{cells.shorten(text, CLAIM_WIDTH)}”" if text else ""
     return [f"{wording.NO_QUOTE}{passage}"]
 
 
@@ -309,7 +309,7 @@ def _unchecked_tables(findings: Ranked) -> Iterator[RenderableType]:
 
 
 def _open_claim(finding: Finding) -> Text:
-    text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
+    text = Text(cells.shorten(finding.claim.text, OPEN_WIDTH))
     if joint := wording.joint_verdict(finding):
         text.append(f"\n{joint}", style="dim")
     if doubt := wording.unverifiable(finding):
@@ -338,7 +338,7 @@ def _reference(result: CitationResult) -> Text:
     if result.work:
         look = WORKS[result.work.status]
         text.append(f"{look.sign} {look.label}  ", look.style)
-    text.append(cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH))
+    text.append(cells.shorten(wording.name_of(result.citation), SOURCE_WIDTH))
     _add_lines(text, [cells.one_line(str(note)) for note in result.reference_notes])
     return text
 
@@ -351,7 +351,7 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
 
 
 def _uncited_text(uncited: Uncited) -> Text:
-    text = Text(cells.shortened(uncited.claim.text, CLAIM_WIDTH))
+    text = Text(cells.shorten(uncited.claim.text, CLAIM_WIDTH))
     text.append(f"\n  {cells.one_line('; '.join(uncited.reasons))}", style="dim")
     for suggestion in uncited.suggestions[:1]:
         text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")

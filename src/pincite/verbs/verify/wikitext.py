@@ -109,7 +109,7 @@ def tag(finding: Finding, today: date) -> str | None:
         reason = f"The cited source does not seem to state {lacks}"
         before_quote = "; closest passage: "
     if closest.quoted:
-        reason += f"{before_quote}“{cells.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
+        reason += f"{before_quote}“{cells.shorten(closest.quoted, MAX_REASON_QUOTE)}”"
     return suggest.template("failed verification", date=f"{today:%B %Y}", reason=reason)
 
 
@@ -212,7 +212,7 @@ def _block(finding: Finding, number: int, dates: Dates, wrong: Collection[str]) 
     sign, language = wording.LOOKS[finding.label].sign, finding.claim.language
     comments = [
         f"{number}. {sign} {wording.verdict_by(finding)}{_section(finding.claim)}",
-        f"claim: {cells.shortened(finding.claim.text, MAX_CLAIM)}",
+        f"claim: {cells.shorten(finding.claim.text, MAX_CLAIM)}",
         *wording.about_claim(finding),
         wording.MARKED_WRONG if is_marked_wrong else "",
         wording.missing_of(finding),
@@ -243,7 +243,7 @@ def _about_references(finding: Finding) -> list[str]:
 def _uncited_block(uncited: Uncited, dates: Dates) -> str:
     comments = [
         f"{wording.NO_CITATION}{_section(uncited.claim)}",
-        f"sentence: {cells.shortened(uncited.claim.text, MAX_CLAIM)}",
+        f"sentence: {cells.shorten(uncited.claim.text, MAX_CLAIM)}",
         *map(cells.one_line, uncited.reasons),
     ]
     others = (reference(suggestion, dates) for suggestion in uncited.suggestions[1:])

@@ -360,7 +360,7 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
 def quote_parts(parts: Sequence[Part], claim: str = "", say: Say = str) -> str:
     """Quote the parts of a claim; of names only whole ones: not "World" of "World Bank"."""
     texts = dict.fromkeys(text for part in parts for text in _whole_names(part, claim))
-    return ", ".join(say(QUOTED) % {"words": cells.shortened(text, MAX_PART)} for text in texts)
+    return ", ".join(say(QUOTED) % {"words": cells.shorten(text, MAX_PART)} for text in texts)
 
 
 def _whole_names(part: Part, claim: str) -> list[str]:
@@ -399,7 +399,7 @@ def name_of(citation: Citation) -> str:
 
 
 def short_name_of(citation: Citation) -> str:
-    return cells.shortened(name_of(citation), MAX_NAME)
+    return cells.shorten(name_of(citation), MAX_NAME)
 
 
 @dataclass(frozen=True, slots=True)

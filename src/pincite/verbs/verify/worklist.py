@@ -147,7 +147,7 @@ def to_html(worklist: WorkList) -> str:
     return templates.page("worklist.html.j2").render(
         rows=[
             _values(row)
-            | {"href": safe_link(row.url), "worst": cells.shortened(row.worst, MAX_WORST)}
+            | {"href": safe_link(row.url), "worst": cells.shorten(row.worst, MAX_WORST)}
             for row in worklist.rows
         ],
         head=worklist.head,

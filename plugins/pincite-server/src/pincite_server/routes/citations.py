@@ -148,7 +148,7 @@ def _citation(result: CitationResult, finding: Finding, words: Language) -> Cite
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
-    text = cells.shortened(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
+    text = cells.shorten(evidence.quoted or evidence.passage.text, MAX_QUOTE) if evidence else ""
     quoted = bool(evidence and evidence.quoted)
     of_source = wording.reasons(result, finding)
     return CitedBody(
@@ -172,6 +172,6 @@ def _suggestion(suggestion: Suggestion, dates: Dates, language: str) -> Suggesti
     return SuggestionBody(
         title=cells.one_line(passage.title) or passage.url,
         url=cells.safe_link(passage.url) or "",
-        quote=cells.shortened(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
+        quote=cells.shorten(suggestion.evidence.quoted or passage.text, MAX_QUOTE),
         reference=wikitext.reference(suggestion, dates, language),
     )

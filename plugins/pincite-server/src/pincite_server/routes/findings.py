@@ -254,7 +254,7 @@ def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any
 def edit_summary(finding: Finding) -> str:
     """A neutral edit summary that names the sources and the tool; empty without citations."""
     cited = (wording.name_of(result.citation) for result in finding.citations)
-    names = ", ".join(f"“{cells.shortened(name, MAX_NAME)}”" for name in dict.fromkeys(cited))
+    names = ", ".join(f"“{cells.shorten(name, MAX_NAME)}”" for name in dict.fromkeys(cited))
     return f"checked {names} (tool-assisted: Pincite)" if names else ""
 
 
