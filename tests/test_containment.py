@@ -51,6 +51,6 @@ def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None
     def verify(pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         return [Evidence(p, {"g": 0.9}[p.text], 0.0, 0.1, 2.2) for _, p in pairs]
 
-    found = decide.verified(verify, [(claim, good), (claim, bad), (claim, good)])
+    found = decide.verify_each(verify, [(claim, good), (claim, bad), (claim, good)])
     assert [e.passage for e in found] == [good, bad, good]
     assert [e.failed for e in found] == [None, Failed("internal", "KeyError"), None]

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from conftest import run_demo
 from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.types import Document, Reason, Unchecked
 from pincite.verbs.ask.report import Reference
 
@@ -17,7 +17,7 @@ ABSTRACTS = DEMO_ASK / "abstracts.xml"
 
 
 def records() -> list[Document | Unchecked]:
-    collection = collected([ABSTRACTS])
+    collection = collect([ABSTRACTS])
     found = [one for piece in collection.pieces for one in collection.read(piece)]
     assert collection.missing() == []
     return found

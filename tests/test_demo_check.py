@@ -9,7 +9,7 @@ from support.check_values import readings
 
 from conftest import run_demo
 from pincite.cli.demo import DEMO_CHECK
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.retrieval.filters import Facts, condition
 from pincite.types import Document
 
@@ -17,7 +17,7 @@ DOCUMENTS = DEMO_CHECK / "documents"
 
 
 def documents() -> list[Document]:
-    collection = collected([DOCUMENTS])
+    collection = collect([DOCUMENTS])
     found = [one for piece in collection.pieces for one in collection.read(piece)]
     assert collection.missing() == []
     assert all(isinstance(one, Document) for one in found), found

@@ -29,7 +29,7 @@ from typing import Any
 
 import gate_check
 import gate_values
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.documents.jsonl import LabelledClaim
 from pincite.judgement.decide import THRESHOLD
 from pincite.models import weights
@@ -144,7 +144,7 @@ def read_pages(folder: Path) -> dict[str, Document]:
     """The documents of a folder, by file."""
     found: dict[str, Document] = {}
     for path in sorted(folder.iterdir()):
-        collection = collected([path])
+        collection = collect([path])
         read = [one for piece in collection.pieces for one in collection.read(piece)]
         (found[path.name],) = [one for one in read if isinstance(one, Document)]
     return found

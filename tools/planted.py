@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
+from pincite.judgement.provenance import Retraction
 from pincite.judgement.references import Standing
-from pincite.judgement.retraction import Retraction
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.settings import Settings
@@ -64,7 +64,7 @@ class Planted:
 @cache
 def documents() -> dict[str, Document]:
     """The demo's abstracts by PMID."""
-    collection = collected([ABSTRACTS])
+    collection = collect([ABSTRACTS])
     found = [one for piece in collection.pieces for one in collection.read(piece)]
     return {one.meta["pmid"]: one for one in found if isinstance(one, Document)}
 

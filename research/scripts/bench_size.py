@@ -29,7 +29,7 @@ from bench_million import Call, alternating
 
 from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus, Way
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.protocols import Floats
 from pincite.types import Document
 
@@ -54,7 +54,7 @@ class Timed(FakeEncoder):
 
 
 def documents(file: Path) -> list[Document]:
-    collection = collected([file])
+    collection = collect([file])
     found = (each for piece in collection.pieces for each in collection.read(piece))
     return [each for each in found if isinstance(each, Document)]
 

@@ -96,7 +96,7 @@ def outcomes(
     entries: Sequence[tuple[dict[str, Any], read.Reference]], works: Sequence[Work], file: Path
 ) -> Iterator[tuple[dict[str, Any], read.Reference, Outcome, set[str]]]:
     """Each entry, its outcome, and all that was named."""
-    with catalogue.opened(file) as place:
+    with catalogue.open_catalogue(file) as place:
         place.add("hallmark", 1, works)
         for row, reference in entries:
             (cited,) = with_faults([reference.citation], TODAY)

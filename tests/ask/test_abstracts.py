@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pincite.api import ask, open_corpus
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.types import Document
 from pincite.verbs.ask.report import Answer
 
@@ -40,7 +40,7 @@ def measured(
     cases = CASES / collection_of
     lines = (cases / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [one for line in lines if (one := json.loads(line))["half"] == half]
-    collection = collected([cases / "documents.jsonl"])
+    collection = collect([cases / "documents.jsonl"])
     documents = [one for piece in collection.pieces for one in collection.read(piece)]
     with open_corpus(folder, write=True) as corpus:
         corpus.add([one for one in documents if isinstance(one, Document)])

@@ -11,8 +11,8 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.protocol import NO_FILTERS
 from pincite.errors import ServerError, ServerUnreachable
 from pincite.judgement import decide
+from pincite.judgement.provenance import Retraction
 from pincite.judgement.references import Standing, Support, support_of
-from pincite.judgement.retraction import Retraction
 from pincite.models import weights
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier

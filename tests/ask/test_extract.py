@@ -12,9 +12,9 @@ from pincite.types import Document, Span
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.abstracts import Part, label_of, parts
 from pincite.verbs.ask.extract import choose, repeats
+from pincite.verbs.ask.questions import reader, subject
 from pincite.verbs.ask.quotable import WEIGHTS, Quotable, can_stand_alone, depth, sentences_of
 from pincite.verbs.ask.report import Reference
-from pincite.verbs.ask.stance import reader, subject
 
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:

@@ -4,7 +4,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.types import Document
-from pincite.verbs.ask.stance import reader, subject
+from pincite.verbs.ask.questions import reader, subject
 
 QUESTION = "Does vitamin D prevent falls?"
 

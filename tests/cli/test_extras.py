@@ -14,7 +14,7 @@ import click
 import pytest
 from cli.test_cli import LEAVES, at
 
-from pincite.cli import extras
+from pincite.cli import shell
 from pincite.errors import install_command
 
 pytestmark = pytest.mark.xdist_group("extras")  # one process: the fixtures are slow
@@ -82,7 +82,7 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tupl
     """How each command ends without the extras, in an empty folder with files called 1."""
     folder = tmp_path_factory.mktemp("bare")
     (folder / "1").write_text("{}")
-    blocked = sorted({name for names in extras.LIBRARIES.values() for name in names})
+    blocked = sorted({name for names in shell.LIBRARIES.values() for name in names})
     places = {
         "PINCITE_CACHE": str(folder / "cache"),
         "PINCITE_LIBRARY_OWN_COPIES": str(folder / "own"),
@@ -118,16 +118,16 @@ def test_every_library_of_an_extra_is_known() -> None:
     for folder in (ROOT, ROOT / "plugins" / "pincite-cluster"):
         project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
         declared |= project["optional-dependencies"]
-    assert declared.keys() == extras.LIBRARIES.keys()
+    assert declared.keys() == shell.LIBRARIES.keys()
     provided = importlib.metadata.packages_distributions()
     for extra, requirements in declared.items():
         for requirement in requirements:
             name = re.split(r"[\[><=]", requirement)[0]
             modules = [module for module, by in provided.items() if name in by]
             modules = modules or [name.replace("-", "_")]  # not installed here
-            assert set(modules) & set(extras.LIBRARIES[extra]), requirement
+            assert set(modules) & set(shell.LIBRARIES[extra]), requirement
 
 
 @pytest.mark.parametrize("name", ["lxml", "pydantic"])
 def test_a_library_of_no_extra_or_that_is_there_and_broken_is_a_bug(name: str) -> None:
-    assert extras.missing(ImportError("cannot import name 'Nothing'", name=name)) is None
+    assert shell.missing_extra_of(ImportError("cannot import name 'Nothing'", name=name)) is None

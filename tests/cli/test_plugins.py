@@ -10,7 +10,7 @@ import pytest
 from cli.check_runs import Run
 from click.testing import CliRunner
 
-from pincite.cli import cli, extras, options
+from pincite.cli import cli, options, shell
 from pincite.documents.inputs import Parallel
 from pincite.errors import MissingExtra, install_command
 
@@ -52,7 +52,7 @@ def test_a_plugins_workers_do_bulk_work(run: Run, monkeypatch: pytest.MonkeyPatc
 
     point = SimpleNamespace(load=lambda: opened)
     monkeypatch.setattr(options, "entry_points", lambda group, name: [point])
-    monkeypatch.setattr(extras, "find_spec", lambda library: library)
+    monkeypatch.setattr(shell, "find_spec", lambda library: library)
     run(*SPREAD)
     run(*SPREAD, "--workers", "3")
     assert asked == [0, 3]
@@ -61,7 +61,7 @@ def test_a_plugins_workers_do_bulk_work(run: Run, monkeypatch: pytest.MonkeyPatc
 def test_workers_of_a_missing_plugin_are_an_extra_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda library: None)
+    monkeypatch.setattr(shell, "find_spec", lambda library: None)
     with pytest.raises(MissingExtra, match=re.escape(install_command("ray"))):
         run(*SPREAD)
     assert not Path("other").exists()

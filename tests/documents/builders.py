@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pincite.documents.body import Limits
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.types import Document, Unchecked
 
 # Left, baseline, text and, unless it is 10, the font size; or operators of a page's content.
@@ -119,7 +119,7 @@ def read_as_file(
     data = content.encode() if isinstance(content, str) else content
     path = folder / name
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    collection = collected([path], Limits(**limits))
+    collection = collect([path], Limits(**limits))
     return [found for piece in collection.pieces for found in collection.read(piece)]
 
 

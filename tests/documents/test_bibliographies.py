@@ -27,6 +27,12 @@ def titles(found: Found) -> list[str]:
     return [each.title for each in found if isinstance(each, Document)]
 
 
+@pytest.mark.parametrize("name", ["saved.ris", "saved.nbib"])
+def test_records_that_are_no_text_are_refused(tmp_path: Path, name: str) -> None:
+    (why,) = read_as_file(tmp_path, b"TY  - JOUR\nPMID- 1\n" + bytes(range(256)), name)
+    assert refusal(why).reason is Reason.UNDECODABLE
+
+
 @pytest.mark.parametrize("name", ["saved.ris", "saved.txt", "saved.ris.gz"])
 def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
     found = read(RIS, name)

@@ -22,7 +22,7 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.update import MAX_REFUSALS, How, Origins, update
 from pincite.documents import body, sandbox
 from pincite.documents.body import Limits
-from pincite.documents.collection import collected, open_sources
+from pincite.documents.collection import collect, open_sources
 from pincite.documents.office import read_sheets
 from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
@@ -300,7 +300,7 @@ def test_a_hostile_file_costs_itself(tmp_path: Path, name: str) -> None:
     hostile = tmp_path / name
     hostile.write_bytes(FILES[name]())
     (tmp_path / "zz-good.txt").write_text(GOOD)
-    collection = collected([tmp_path], SMALL)
+    collection = collect([tmp_path], SMALL)
     found = [one for piece in collection.pieces for one in collection.read(piece)]
     assert found
     assert all(isinstance(one, (Document, Unchecked)) for one in found)
@@ -332,7 +332,7 @@ def test_circular_links_and_pipes_are_skipped(tmp_path: Path) -> None:
     (folder / "inner" / "up").symlink_to(folder)
     os.mkfifo(folder / "pipe.jsonl")
     (folder / "good.txt").write_text(GOOD)
-    collection = collected([folder])
+    collection = collect([folder])
     assert [piece.path.name for piece in collection.pieces] == ["good.txt"]
     open_sources(folder)
 
@@ -344,12 +344,12 @@ def test_links_out_of_a_folder_are_refused(tmp_path: Path) -> None:
     (folder / "good.txt").write_text(GOOD)
     (folder / "inner" / "out.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "inner" / "in.txt").symlink_to(folder / "good.txt")
-    collection = collected([folder])
+    collection = collect([folder])
     assert [piece.path.name for piece in collection.pieces] == ["good.txt", "in.txt"]
     (refused,) = collection.missing()
     assert refused.reason is Reason.NOT_SUPPLIED
     assert refused.url.endswith("out.txt")
-    named = collected([folder / "inner" / "out.txt"])  # a user's own choice
+    named = collect([folder / "inner" / "out.txt"])  # a user's own choice
     assert [piece.path.name for piece in named.pieces] == ["out.txt"]
 
 

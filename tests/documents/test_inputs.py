@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from pincite.cli import cli
 from pincite.corpus import engines
 from pincite.documents import inputs
-from pincite.documents.inputs import MOST_STREAMS, PART_CHARS, WAITING_PARTS, mapped, read_ahead
+from pincite.documents.inputs import MOST_STREAMS, PART_CHARS, WAITING_PARTS, read_ahead, read_each
 from pincite.errors import ConfigError, InputError
 from pincite.types import Document
 
@@ -245,7 +245,7 @@ def test_items_are_read_in_order_and_few_at_once(
             under_way -= 1
         return number
 
-    streams = ((n, mapped(read, range(n, n + 20))) for n in range(8))
+    streams = ((n, read_each(read, range(n, n + 20))) for n in range(8))
     found = [list(items) for _, items in read_ahead(streams, 4)]
     assert found == [list(range(n, n + 20)) for n in range(8)]
     assert 1 <= most <= n_readers

@@ -106,7 +106,7 @@ def test_every_byte_is_recognised_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_a_pdf_with_a_text_layer_is_not_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "recognised", lambda *given: pytest.fail("recognised"))
+    monkeypatch.setattr(reading, "read_scan", lambda *given: pytest.fail("recognised"))
     found = document(read_bytes(pdf([[(72, 700, "The bridge was opened in 1911.")]]), url="u"))
     assert SCANS not in found.meta
 
@@ -209,7 +209,7 @@ def test_columns_are_read_one_after_the_other_on_a_page_askew(slope: float) -> N
     ]
     texts, found = boxes(lines, slope)
     shuffled = sorted(zip(texts, found, strict=True), key=lambda each: each[0][-1::-1])
-    straight = ocr.straightened([t for t, _ in shuffled], [b for _, b in shuffled], 0.5)
+    straight = ocr.straighten_lines([t for t, _ in shuffled], [b for _, b in shuffled], 0.5)
     ordered = [line.text.split()[:2] for line in in_reading_order(straight)]
     assert ordered == [[name, str(n)] for name in ("left", "right") for n in range(20)]
 

@@ -13,15 +13,15 @@ from support.rows import each_row, text_of
 from pincite.documents import text
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
-from pincite.documents.text import cleaned, decoded, detect, language_of, one_line, read_text
+from pincite.documents.text import clean_text, decode, detect, language_of, one_line, read_text
 from pincite.text.page_numbers import number_at
 from pincite.types import Document, Reason, Unchecked
 
 
 @given(st.text(st.characters(), max_size=200))
 def test_cleaned_is_idempotent(text: str) -> None:
-    once = cleaned(text)
-    assert cleaned(once) == once
+    once = clean_text(text)
+    assert clean_text(once) == once
     assert unicodedata.is_normalized("NFC", once)
     assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in once if c != "\n")
     assert once == once.strip()
@@ -31,13 +31,13 @@ def test_cleaned_is_idempotent(text: str) -> None:
 
 @each_row("documents/text/cleaned")
 def test_cleaned_text_has_one_kind_of_space_and_line(raw: str, expected: str) -> None:
-    assert cleaned(raw) == expected
+    assert clean_text(raw) == expected
     assert one_line(f" {raw}\n") == " ".join(expected.split())
 
 
 def test_marks_without_end_do_not_take_quadratic_time() -> None:
     start = time.process_time()
-    found = cleaned("a" + "\u0327\u0301\u0316" * 100_000)
+    found = clean_text("a" + "\u0327\u0301\u0316" * 100_000)
     assert time.process_time() - start < 2
     assert len(found) <= text.MAX_MARKS + 1
 
@@ -56,12 +56,12 @@ SENTENCE = "Die Brücke über den Fluß wurde im März eröffnet, und die Straß
     ],
 )
 def test_the_right_characters_come_out(encoding: str, declared: str | None) -> None:
-    assert decoded(SENTENCE.encode(encoding), declared) == SENTENCE
+    assert decode(SENTENCE.encode(encoding), declared) == SENTENCE
 
 
 @each_row("documents/text/labels_mean_what_they_mean_to_browsers")
 def test_labels_mean_what_they_mean_to_browsers(text: str, encoding: str, label: str) -> None:
-    assert decoded(text.encode(encoding), label) == text
+    assert decode(text.encode(encoding), label) == text
 
 
 # Old pages state no encoding, or the one of another language.
@@ -95,7 +95,7 @@ def test_old_pages_are_read_whatever_they_state(
     encoding: str, text: str, label: str | None
 ) -> None:
     page = f"<html><meta charset='us-ascii'><p>{text}</p><script>if (a < b) c();</script></html>"
-    assert decoded(page.encode(encoding), label) == page
+    assert decode(page.encode(encoding), label) == page
 
 
 @pytest.mark.parametrize(("encoding", "text"), OLD)
@@ -103,29 +103,29 @@ def test_a_likely_label_is_kept(encoding: str, text: str) -> None:
     label = {"mac-roman": "macintosh", "cp932": "shift_jis"}.get(encoding, encoding)
     for start in range(0, 40, 7):
         part = text[start : start + 30]
-        assert decoded(part.encode(encoding), "no-such", label) == part
+        assert decode(part.encode(encoding), "no-such", label) == part
 
 
 def test_a_stray_byte_does_not_turn_utf8_into_something_else() -> None:
-    assert decoded(SENTENCE.encode()[:-1] + b"\xc3") == SENTENCE[:-1] + "\ufffd"
+    assert decode(SENTENCE.encode()[:-1] + b"\xc3") == SENTENCE[:-1] + "\ufffd"
 
 
 @pytest.mark.parametrize("label", ["rot13", "idna", "unicode_escape", "zlib", "\0", "", "x" * 9999])
 def test_unknown_labels_are_ignored(label: str) -> None:
-    assert decoded(b"plain \\N{text}", label) == "plain \\N{text}"
+    assert decode(b"plain \\N{text}", label) == "plain \\N{text}"
 
 
 def test_bytes_that_are_not_text() -> None:
-    assert decoded(bytes(range(256)) * 20) is None
-    assert decoded(b"\x00\x01\x02\x03" * 100) is None
-    assert decoded(b"") == ""
+    assert decode(bytes(range(256)) * 20) is None
+    assert decode(b"\x00\x01\x02\x03" * 100) is None
+    assert decode(b"") == ""
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-16", "shift_jis", "gb18030", "hz"]))
 def test_any_bytes_are_read_or_refused(data: bytes, label: str | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert decoded(data, label) is None or isinstance(decoded(data, label), str)
+        assert decode(data, label) is None or isinstance(decode(data, label), str)
 
 
 # ── Language ─────────────────────────────────────────────────────────────────────────────────────

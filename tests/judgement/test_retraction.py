@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
+from pincite.judgement.provenance import Retraction, retraction_of, with_retraction
 from pincite.types import Document, Evidence, Passage, Reason, Span, Unchecked
 from pincite.verbs.check.pipeline import candidate
 

@@ -12,11 +12,11 @@ from support.rows import CASES, each_row, rows
 from pincite.corpora import open_corpora
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
-from pincite.judgement.retraction import Retraction, retraction_of
+from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.protocols import Query
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted, Imported, Notice, NoticeKind, Work, ask
-from pincite.references.imports import marked
+from pincite.references.imports import with_notice
 from pincite.references.outcomes import Status, decide
 from pincite.settings import Settings
 from pincite.types import Citation, Document, Hit, Passage, Span
@@ -30,7 +30,7 @@ def cited(**given: Any) -> Citation:
 
 @pytest.fixture
 def works(tmp_path: Path) -> Iterator[Catalogue]:
-    with catalogue.opened(tmp_path / "works.sqlite") as found:
+    with catalogue.open_catalogue(tmp_path / "works.sqlite") as found:
         yield found
 
 
@@ -196,7 +196,7 @@ def marks(name: str) -> list[bool]:
     """Whether the mark in each title is read, and only a mark."""
     found = []
     for title, kind in rows(f"references/notices/{name}"):
-        work = marked(Work(title, source="Crossref"))
+        work = with_notice(Work(title, source="Crossref"))
         is_cut = kind is None or work.title in ("Rye prices in Jutland", "Sleep on ferries")
         found.append([n.kind for n in work.notices] == ([kind] if kind else []) and is_cut)
     return found
@@ -224,7 +224,7 @@ def test_hostile_titles_are_data(works: Catalogue) -> None:
     works.add("x", 1, [Work(title, source="Crossref")])
     assert len(works.lookup(cited(title=title))) == 1
     for pattern in ("<>", "<", "(retracted ", "RETRACTED <", "( ", ". "):
-        assert marked(Work(pattern * 20_000)).notices == ()
+        assert with_notice(Work(pattern * 20_000)).notices == ()
 
 
 def test_a_notice_is_found_without_a_record_of_its_work(works: Catalogue) -> None:
@@ -250,9 +250,9 @@ def test_a_document_is_marked_by_the_notices_of_its_work(
 ) -> None:
     notice = about(kind, "10.1000/n", "2021", "x", doi="10.1000/a9", pmid="77")
     works.add("notices", 1, [notice])
-    marked = works.marked(Document(url, "Stone wear", "Stones wear.", meta=meta))
-    assert retraction_of(marked) is known
-    assert ("10.1000/n" in marked.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
+    with_notice = works.marked(Document(url, "Stone wear", "Stones wear.", meta=meta))
+    assert retraction_of(with_notice) is known
+    assert ("10.1000/n" in with_notice.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
 
 
 def test_a_document_of_another_work_is_not_marked(works: Catalogue) -> None:
@@ -272,7 +272,7 @@ def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
                 (found,) = corpora.get([document.url])
             assert found
             assert retraction_of(found) is known
-            with catalogue.opened(catalogue.place()) as works:
+            with catalogue.open_catalogue(catalogue.place()) as works:
                 works.add("notices", 1, [notice])
 
 

@@ -48,7 +48,7 @@ def test_doi_with_two_titles_is_a_fault_of_both(title: str, kinds: list[FaultKin
 @each_row("references/hygiene/faults_of_an_article_stand_at_its_reference")
 def test_faults_of_an_article_stand_at_its_reference(reference: str) -> None:
     article = article_in(f"The tram opened in 1911.<ref>{reference}</ref>")
-    (claim,) = faults.checked(article, TODAY).claims
+    (claim,) = faults.check_references(article, TODAY).claims
     kinds = {fault.kind for fault in claim.citations[0].faults}
     assert kinds >= {FaultKind.ISBN, FaultKind.ISSN, FaultKind.PMID}
     assert kinds >= {FaultKind.DOI, FaultKind.CHATBOT}
@@ -56,5 +56,5 @@ def test_faults_of_an_article_stand_at_its_reference(reference: str) -> None:
 
 def test_mark_of_a_chatbot_beside_the_address_is_found_in_the_markup() -> None:
     article = article_in("It opened.<ref>https://a.org/x :contentReference[oaicite:0]</ref>")
-    (claim,) = faults.checked(article, TODAY).claims
+    (claim,) = faults.check_references(article, TODAY).claims
     assert claim.citations[0].faults[0].kind is FaultKind.CHATBOT

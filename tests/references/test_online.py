@@ -18,7 +18,7 @@ from web.zoo import Writer, Zoo, reply, zoo_server
 from pincite.errors import ConfigError
 from pincite.references import online
 from pincite.references.catalogue import Lookup, Work, ask
-from pincite.references.outcomes import Outcome, Status, decide, needed
+from pincite.references.outcomes import Outcome, Status, decide, question_for
 from pincite.references.read import Reference
 from pincite.references.report import check
 from pincite.settings import ReferencesSettings, WebSettings
@@ -95,7 +95,7 @@ def citation(given: dict[str, Any]) -> Citation:
 
 def outcome(cited: Citation, asked: list[Lookup], known: Sequence[Work] = ()) -> Outcome:
     sources = [Lookup("catalogue", lambda _: [*known])] if known else []
-    return decide(cited, ask(cited, sources, asked, partial(needed, cited)), is_record=True)
+    return decide(cited, ask(cited, sources, asked, partial(question_for, cited)), is_record=True)
 
 
 def places(zoo: Zoo) -> list[str]:
@@ -330,7 +330,7 @@ def test_each_service_has_its_pause_and_a_mirror_may_be_in_the_own_network(
     monkeypatch.setattr(online, "WebClient", Client)
     web = WebSettings(online=True, contact=contact, cache=str(tmp_path / "web.sqlite"))
     chosen = ReferencesSettings(crossref=zoo.url("crossref.test", ""), datacite="")
-    with online.opened(chosen, web, zoo.resolve) as found:
+    with online.open_services(chosen, web, zoo.resolve) as found:
         assert found[0].lookup(citation({"doi": "10.1000/a1"})) == []
     assert pauses == {
         **dict.fromkeys(("crossref.test", "openlibrary.org", "api.openalex.org"), pause),

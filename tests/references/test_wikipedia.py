@@ -44,7 +44,7 @@ def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[catalogue.Catalo
         notices = [Notice(NoticeKind(kind), *rest) for kind, *rest in given.pop("notices", ())]
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
         records.append(Work(**(given | lists), notices=tuple(notices), source="Crossref"))
-    with catalogue.opened(tmp_path_factory.mktemp("works") / "works.sqlite") as found:
+    with catalogue.open_catalogue(tmp_path_factory.mktemp("works") / "works.sqlite") as found:
         found.add("works", 1, records)
         yield found
 

@@ -15,6 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.report import bibliography
 from pincite.report.bibliography import CslName
+from pincite.report.cells import one_line
 from pincite.types import Document
 from pincite.verbs.ask.report import Reference
 
@@ -80,7 +81,7 @@ def csl_read(text: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_stay_texts(text: str) -> None:
     given = hostile(text, "javascript:alert(1)").references
-    shown = bibliography.line(text)
+    shown = one_line(text)
     for entry in bibtex_read(bibliography.to_bibtex(given)):
         assert without_latex(entry["title"]) == shown
         assert "url" not in entry
@@ -95,7 +96,7 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 @given(st.lists(sources(), max_size=4))
 @settings(max_examples=60)
 def test_any_references_read_back_in_every_format(given: list[Reference]) -> None:
-    titles = [bibliography.line(r.document.title) or bibliography.line(r.ref_id) for r in given]
+    titles = [one_line(r.document.title) or one_line(r.ref_id) for r in given]
     csl = csl_read(bibliography.to_csl(given))
     assert [item.get("title", "") for item in csl] == titles
 

@@ -63,7 +63,7 @@ class Works:
 
 
 def looked_up(lookup: build.WorkLookup, source: str = SOURCE) -> list[CitationResult]:
-    article = faults.checked(parse_page(PageText(source, "Mill")), date(2026, 11, 29))
+    article = faults.check_references(parse_page(PageText(source, "Mill")), date(2026, 11, 29))
     return [result for each in found_in(lookup, article) for result in each.citations]
 
 

@@ -12,7 +12,7 @@ from web.zoo import bomb
 
 from pincite.errors import FetchError
 from pincite.types import Reason
-from pincite.web.connection import unpacked
+from pincite.web.connection import decompress_body
 
 LIMIT = 1_000_000
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -28,14 +28,14 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 @settings(max_examples=50)
 @given(st.sampled_from(sorted(PACKERS)), st.binary(max_size=400).map(lambda data: data * 100))
 def test_packed_bodies_are_unpacked(encoding: str, data: bytes) -> None:
-    assert unpacked(PACKERS[encoding](data), encoding, "u", LIMIT) == data
+    assert decompress_body(PACKERS[encoding](data), encoding, "u", LIMIT) == data
 
 
 @settings(max_examples=50)
 @given(st.sampled_from(["gzip", "deflate"]), st.binary(min_size=1, max_size=200))
 def test_any_bytes_unpack_or_are_refused(encoding: str, data: bytes) -> None:
     try:
-        assert isinstance(unpacked(data, encoding, "u", LIMIT), bytes)
+        assert isinstance(decompress_body(data, encoding, "u", LIMIT), bytes)
     except FetchError as error:
         if error.reason not in (Reason.UNDECODABLE, Reason.TRUNCATED):
             raise
@@ -46,7 +46,7 @@ def test_a_bomb_stops_early(encoding: str) -> None:
     packed = bomb(50, "gzip" if encoding == "gzip" else "zlib")
     tracemalloc.start()
     with pytest.raises(FetchError, check=lambda error: error.reason is Reason.TOO_LARGE):
-        unpacked(packed, encoding, "u", LIMIT)
+        decompress_body(packed, encoding, "u", LIMIT)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 * LIMIT
@@ -54,10 +54,10 @@ def test_a_bomb_stops_early(encoding: str) -> None:
 
 def test_members_without_end_are_refused() -> None:
     with pytest.raises(FetchError, check=lambda error: error.reason is Reason.UNDECODABLE):
-        unpacked(gzip.compress(b"") * 50_000, "gzip", "u", LIMIT)
+        decompress_body(gzip.compress(b"") * 50_000, "gzip", "u", LIMIT)
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "gzip, br", "compress", "ä"])
 def test_encodings_that_were_not_requested_are_refused(encoding: str) -> None:
     with pytest.raises(FetchError, check=lambda error: error.reason is Reason.UNDECODABLE):
-        unpacked(b"x", encoding, "u", LIMIT)
+        decompress_body(b"x", encoding, "u", LIMIT)

@@ -10,7 +10,7 @@ from mwparserfromhell.nodes import Template
 from support.articles import parse_article
 from support.rows import each_row
 
-from pincite.wiki.suggest import corrected, escape_parameter, escape_url, template
+from pincite.wiki.suggest import correct_template, escape_parameter, escape_url, template
 
 PIECES = [
     "{{", "}}", "{", "}", "[[", "]]", "[", "]", "|", "=", "<ref>", "</ref>", "<nowiki>",
@@ -95,6 +95,6 @@ def test_only_parameters_that_differ_are_corrected(
     source: str, language: str, known: dict[str, str],
     parameters: tuple[tuple[str, str, str], ...], template: str,
 ) -> None:  # fmt: skip
-    changes, text = corrected(source, language, "Mills", known)
+    changes, text = correct_template(source, language, "Mills", known)
     assert [(c.parameter, c.cited, c.known) for c in changes] == [*parameters]
     assert text == template

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import extras, shell
+from pincite.cli import shell
 
 VERBS = {
     "Check": {
@@ -85,7 +85,7 @@ class _Verbs(click.Group):
         if cmd_name not in KNOWN:
             point = _plugin_commands().get(cmd_name)
             if point is None and cmd_name in PLUGINS:
-                extras.require(PLUGINS[cmd_name])
+                shell.require(PLUGINS[cmd_name])
             return shell.with_texts(point.load()) if point else None
         place, name = PLACES.get(cmd_name, (cmd_name, "command"))
         module = importlib.import_module(f"pincite.cli.{place}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from pincite import SILENCED
-from pincite.cli import extras, options, shell
+from pincite.cli import options, shell
 from pincite.errors import MissingModel, install_command
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Config(click.Group):
         for point in entry_points(group=GROUP, name=cmd_name):
             return shell.with_texts(point.load())
         if cmd_name == "import":
-            extras.require("evidenceseeker")
+            shell.require("evidenceseeker")
         return super().get_command(ctx, cmd_name)
 
 
@@ -122,7 +122,7 @@ def doctor() -> None:
     click.echo(f"          usage reports are off: {', '.join(SILENCED)}")
     for line in _sent_data(settings):
         click.echo(f"          {line}")
-    for extra, libraries in extras.LIBRARIES.items():
+    for extra, libraries in shell.LIBRARIES.items():
         if not all(map(find_spec, libraries)):
             click.echo(f"extra     {extra} is not installed: {install_command(extra)}")
     if is_missing:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pincite import codec, durable, errors
-from pincite.cli import extras
+from pincite.cli import shell
 from pincite.errors import PinciteError, usable
 from pincite.settings import SHORT, Settings, load
 from pincite.settings.schema import settings_of
@@ -236,7 +236,7 @@ def parallel(on: str, workers: int | None) -> Iterator[Any]:
             raise click.UsageError("--workers needs --on ray.")
         yield Parallel()
         return
-    extras.require(on)
+    shell.require(on)
     (point,) = entry_points(group=WORKERS, name=on)
     with point.load()(workers or 0) as remote:
         yield remote

@@ -119,14 +119,14 @@ def references(
     with ExitStack() as stack, options.progress(quiet) as display:
         sources, services = list[Source](), list[Lookup]()
         if place.is_file():
-            sources.append(stack.enter_context(catalogue.opened(place)))
+            sources.append(stack.enter_context(catalogue.open_catalogue(place)))
         if corpus:
             from pincite.corpora import open_corpora
 
             found_in = stack.enter_context(open_corpora(settings, [*corpus]))
             sources.append(catalogue.CorpusRecords(found_in.get, found_in.lexical()))
         if settings.web.online:
-            services = stack.enter_context(online.opened(settings.references, settings.web))
+            services = stack.enter_context(online.open_services(settings.references, settings.web))
         if not sources and not services:
             options.say("There is no catalogue yet: pincite works import FILE...", quiet)
         checked = report.check(listed, sources, datetime.now(UTC).date(), display, services)
@@ -185,7 +185,7 @@ def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
     \b
     pincite works import crossref.jsonl.gz pubmed26n0001.xml.gz retraction_watch.csv
     """
-    with catalogue.opened(place) as records, options.resumable():
+    with catalogue.open_catalogue(place) as records, options.resumable():
         for file in files:
             if not file.is_file():
                 raise InputError(f"{file} is no file. Expected records of works.")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pincite.corpus.protocol import Comparison, Corpus
 from pincite.corpus.store import raw
-from pincite.documents.collection import Collection, Found, Piece, collected, edition, version
+from pincite.documents.collection import Collection, Found, Piece, collect, edition, version
 from pincite.documents.inputs import Parallel
 from pincite.documents.tables import name_in_words
 from pincite.errors import CorpusError, InputError
@@ -236,7 +236,7 @@ def update(
 
     Raises InputError: A path does not exist; nothing has been changed.
     """
-    collection = collected(paths, called=how.called)
+    collection = collect(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
     read = partial(_contents, replace(collection, pieces=[]), how)

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml.builder import E  # type: ignore[import-not-found]  # the stubs lack it
 
-from pincite.documents.body import GZIP, Body, Limits, head_of, too_large, unpacked, unusable
-from pincite.documents.papers import PUBMED, PUBMED_STATUS, Authors, joined
-from pincite.documents.text import cleaned, decoded, one_line
+from pincite.documents.body import GZIP, Body, Limits, decompress, head_of, too_large, unusable
+from pincite.documents.papers import PUBMED, PUBMED_STATUS, Authors, join
+from pincite.documents.text import clean_text, decode, one_line
 from pincite.text import tables_beside
 from pincite.text.dates import stated_date
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmid_of_url, pubmed_address
@@ -53,15 +53,18 @@ def reader_of(path: Path) -> str:
 def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
     """Yield the records of a file, or a BibTeX file as a whole: its macros hold for all."""
     url, data = path.resolve().as_uri(), path.read_bytes()
-    data = unpacked(data, limits.max_bytes) if data.startswith(GZIP) else data
+    data = decompress(data, limits.max_bytes) if data.startswith(GZIP) else data
     if len(data) > limits.max_bytes:
         yield too_large(url, len(data), limits.max_bytes)
         return
     if reader == BIBTEX:
         yield Body(url, data, limits=limits)
         return
+    if (text := decode(data)) is None:
+        yield Unchecked(url, Reason.UNDECODABLE, "it is not text in any encoding")
+        return
     start = "PMID-" if reader == PUBMED else "TY  - "
-    _, *records = re.split(f"^(?={start})", decoded(data) or "", flags=re.MULTILINE)
+    _, *records = re.split(f"^(?={start})", text, flags=re.MULTILINE)
     for number, record in enumerate(records, 1):
         if reader == PUBMED:
             data = etree.tostring(_as_xml(record))
@@ -128,7 +131,7 @@ def ris_records(body: Body) -> list[Record]:
     (record,) = rispy.loads(text, mapping=_MAPPING, list_tags=_LISTED, skip_unknown_tags=True)
     names = [one_line(name) for name in record.pop("authors", [])]
     fields = {
-        name: joined(map(one_line, value)) if isinstance(value, list) else one_line(value)
+        name: join(map(one_line, value)) if isinstance(value, list) else one_line(value)
         for name, value in record.items()
     }
     pages = (fields.get("first_page"), fields.get("last_page"))
@@ -141,7 +144,7 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
     from bibtexparser.model import Entry
 
     records: list[Record | Unchecked] = []
-    library = parse_string(decoded(body.data) or "")
+    library = parse_string(decode(body.data) or "")
     for number, block in enumerate(library.blocks, 1):
         place = Body(f"{body.url}#{number}", b"", limits=body.limits)
         entry = getattr(block, "ignore_error_block", block)  # of a key that occurs twice
@@ -180,14 +183,14 @@ def _decode(command: str) -> str:
 def _document(record: Record, kind: str) -> Document | Unchecked:
     fields, names, body = record
     where = unquote(body.url.rpartition("/")[2]).replace("#", " record ")
-    said = joined(fields.get(name, "") for name in ("notes", "number", "url", "keywords"))
+    said = join(fields.get(name, "") for name in ("notes", "number", "url", "keywords"))
     link = next((part for part in fields.get("url", "").split("; ") if "://" in part), "")
     doi = doi_in(fields.get("doi", "")) or doi_of_url(link)
     of_pubmed = "pubmed" in fields.get("database", "").lower()
     stated = (fields.get("pmid"), of_pubmed and fields.get("number"), *_PMID.findall(said))
     pmid = next((n for n in stated if n and n.isdecimal()), pmid_of_url(link) or "")
     url = pubmed_address(pmid) if pmid else doi_address(doi) if doi else link or body.url
-    text = cleaned(fields.get("abstract", ""))
+    text = clean_text(fields.get("abstract", ""))
     if not text:
         return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
     if fault := unusable(text, url, where, body.limits):

@@ -103,7 +103,7 @@ def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"
 
 
-def unpacked(data: bytes, limit: int) -> bytes:
+def decompress(data: bytes, limit: int) -> bytes:
     """Decompress at most `limit` + 1 bytes of gzip data; stops at corrupt data."""
     unpacker = zlib.decompressobj(wbits=31)
     unpacked_data = bytearray()
@@ -137,7 +137,7 @@ def head_of(path: Path) -> bytes:
     """The first bytes of a file, decompressed if gzipped; fewer if it is corrupt."""
     with path.open("rb") as file:
         head = file.read(FIRST_BYTES)
-    return unpacked(head, FIRST_BYTES) if head.startswith(GZIP) else head
+    return decompress(head, FIRST_BYTES) if head.startswith(GZIP) else head
 
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."

@@ -32,7 +32,7 @@ from pincite.documents.body import (
     too_large,
     type_of_ending,
 )
-from pincite.documents.text import code_of, decoded, one_line
+from pincite.documents.text import code_of, decode, one_line
 from pincite.errors import InputError
 from pincite.text.hosts import original_of
 from pincite.text.identifiers import doi_address, doi_in, doi_of, pmid_of, pubmed_address
@@ -201,7 +201,7 @@ def is_manifest(path: Path) -> bool:
         return True
     if path.name.lower().endswith(_CSV):
         with path.open("rb") as file:
-            header = (decoded(file.readline(HEAD)) or "").lower()
+            header = (decode(file.readline(HEAD)) or "").lower()
         names = {name.strip(' "') for name in re.split(r"[,;\t\r\n]", header)}
         # A list of papers without abstracts counts too, so that the missing column is reported.
         lists_papers = "title" in names and not names.isdisjoint({"doi", "pmid"})
@@ -285,7 +285,7 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     if (size := path.stat().st_size) > limits.max_bytes:
         yield 0, too_large("", size, limits.max_bytes).detail
         return
-    if (text := decoded(path.read_bytes())) is None:
+    if (text := decode(path.read_bytes())) is None:
         yield 0, "the bytes are not text in any encoding"
         return
     # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
@@ -493,7 +493,7 @@ class Collection:
                 yield row.read(self.limits)
 
 
-def collected(
+def collect(
     paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Collection:
     """List the files to read, and apply the manifests among them.
@@ -645,7 +645,7 @@ class Sources:
             try:
                 outcome = loader()
             except Exception as error:  # the file was removed or damaged after indexing
-                outcome = read.failed(url, error)
+                outcome = read.reader_failure(url, error)
             if isinstance(outcome, Document):
                 return outcome
             first = first or outcome
@@ -663,7 +663,7 @@ class Sources:
             except OSError as error:
                 self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
             except Exception as error:
-                self._problem(path, 0, read.failed(str(path), error).detail)
+                self._problem(path, 0, read.reader_failure(str(path), error).detail)
 
     def _index_rows(self, path: Path) -> Iterator[Path]:
         for entry in entries(path):
@@ -720,7 +720,7 @@ class Sources:
         if jsonl.has_queries(path):
             self._problem(path, 0, jsonl.QUERIES)
             return
-        for line, record in jsonl.addressed(path, self.limits):
+        for line, record in jsonl.addressed_records(path, self.limits):
             if record:
                 where = (line.number, line.offset)
                 loader = partial(jsonl.document_at, path, *where, self.limits)
@@ -729,7 +729,7 @@ class Sources:
                 self._problem(path, line.number, line.broken or "it contains no address")
 
     def _index_records(self, path: Path) -> None:
-        collection = collected([path], self.limits)
+        collection = collect([path], self.limits)
         for outcome in collection.read(collection.pieces[0]):
             if isinstance(outcome, Document):
                 document = replace(outcome, meta={**outcome.meta, FILE: self.name_of(path)})

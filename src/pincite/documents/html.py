@@ -24,7 +24,7 @@ from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
 from pincite.documents.outcome import Signs
-from pincite.documents.text import cleaned, code_of, decoded, one_line
+from pincite.documents.text import clean_text, code_of, decode, one_line
 from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.dates import iso_date
 from pincite.text.hosts import host_of
@@ -83,7 +83,7 @@ def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]
     that follow it), and the pieces of the text; no anchors or pieces if the parser gave up.
     """
     if page.cut_short:
-        return cleaned(_without_tags(page.source)), [], []
+        return clean_text(_without_tags(page.source)), [], []
     pieces: list[Piece] = []
     names: list[tuple[str, int]] = []
     for name, piece in _visible_pieces(page.tree):
@@ -93,13 +93,13 @@ def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]
             pieces.append(piece)
     texts = [text for text, _ in pieces]
     named = [(name, _words_after(texts, start)) for name, start in names]
-    return cleaned("".join(texts)), named, pieces
+    return clean_text("".join(texts)), named, pieces
 
 
 def _words_after(pieces: list[str], start: int) -> str:
     some = pieces[start : start + AFTER_NAME]
     lengths = list(accumulate(len(piece.strip()) for piece in some))
-    return cleaned("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))
+    return clean_text("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
@@ -390,7 +390,7 @@ FULL_TEXT_WORDS = 200
 
 
 def read_html(body: Body) -> Document | Unchecked:
-    source = decoded(body.data, body.charset, declared_charset(body.data))
+    source = decode(body.data, body.charset, declared_charset(body.data))
     if source is None:
         return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
     page = parse_page(source)
@@ -408,10 +408,10 @@ def read_html(body: Body) -> Document | Unchecked:
     article = _extraction(page, seen)  # last, because it modifies the tree
     # trafilatura writes table rows and rules in Markdown.
     lines = [e.strip("| ") if e.startswith("|") else e for e in (article.text or "").split("\n")]
-    running = cleaned("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
+    running = clean_text("\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line)))
     n_article, text = n_words(running), seen
     if running and (n_article > FULL_TEXT_WORDS or n_article >= MIN_SHARE * n_words(seen)):
-        text = cleaned(restore_blocks(running, blocks, head_title))
+        text = clean_text(restore_blocks(running, blocks, head_title))
     text = "\n\n".join([text, *updates_of(stated, text)]).strip()
     if unreadable := outcome.of_page(body.url, text, running, signs):
         return unreadable
@@ -660,7 +660,7 @@ def updates_of(stated: Statements, shown: str) -> list[str]:
     for entry in islice(entries, MAX_UPDATES):
         parts = entry if isinstance(entry, dict) else {}
         said = (str(parts.get(key) or "") for key in ("headline", "datePublished", "articleBody"))
-        lines = [cleaned(_without_tags(f">{unescape(part)}")) for part in said]
+        lines = [clean_text(_without_tags(f">{unescape(part)}")) for part in said]
         if lines[-1] and lines[-1] not in shown:
             texts.append("\n".join(filter(None, lines)))
     return texts

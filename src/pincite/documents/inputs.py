@@ -265,7 +265,7 @@ def read_ahead(
         raise errors[0]
 
 
-def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+def read_each(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     """Map `read` over items, lazily and in order; all callers together read READERS at once."""
 
     def read_one(item: Item) -> T:

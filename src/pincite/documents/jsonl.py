@@ -21,7 +21,7 @@ from pincite.documents.body import (
     too_large,
     unusable,
 )
-from pincite.documents.text import cleaned, code_of, language_of, one_line
+from pincite.documents.text import clean_text, code_of, language_of, one_line
 from pincite.errors import InputError, usable
 from pincite.types import Document, Reason, Unchecked
 
@@ -49,7 +49,7 @@ class Line(NamedTuple):
         return f"{self.path.name} line {self.number}"
 
 
-def unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
+def unpacked_stream(raw: IO[bytes], path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if path.suffix.lower() == ".gz" else raw
 
 
@@ -57,7 +57,7 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
     """Yield non-blank lines with offsets; the last is broken if the file is cut off or a bomb."""
     number, offset, n_blank = 0, 0, 0
     with path.open("rb") as raw:
-        file = unpacked(raw, path)
+        file = unpacked_stream(raw, path)
         try:
             while data := file.readline(limits.line_bytes + 1):
                 number += 1
@@ -171,7 +171,7 @@ def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
 def document_at(path: Path, number: int, offset: int, limits: Limits) -> Found:
     """Read the document in one line, given its number and its offset in the unpacked file."""
     with path.open("rb") as raw:
-        file = unpacked(raw, path)
+        file = unpacked_stream(raw, path)
         file.seek(offset)
         return _document(Line(path, number, offset, file.readline(limits.line_bytes + 1)), limits)
 
@@ -183,7 +183,7 @@ def _document(line: Line, limits: Limits) -> Found:
     return document_in(record, line.place, limits)
 
 
-def addressed(path: Path, limits: Limits) -> Iterator[tuple[Line, JsonRecord]]:
+def addressed_records(path: Path, limits: Limits) -> Iterator[tuple[Line, JsonRecord]]:
     """Yield each line with its record, which is empty if it has no address.
 
     Ends with a broken line after thousands of consecutive lines without an address.
@@ -210,7 +210,7 @@ def document_in(record: JsonRecord, where: str, limits: Limits, kind: str = "jso
         missing = "text" if url else "url (or id)"
         return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
     title = one_line(field_of(record, "title"))
-    text = cleaned(text) or (title if "_id" in record else "")
+    text = clean_text(text) or (title if "_id" in record else "")
     if fault := unusable(text, url, where, limits):
         return fault
     meta = {

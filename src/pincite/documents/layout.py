@@ -18,7 +18,7 @@ from math import floor, inf
 from typing import NamedTuple
 
 from pincite.documents.tables import MAX_CELL_CHARS, Cell, Grid, lines_of
-from pincite.documents.text import cleaned, joined
+from pincite.documents.text import clean_text, join_pieces
 from pincite.text import patterns
 from pincite.text.tables import cells_of
 
@@ -634,7 +634,7 @@ def running_text(pages: Sequence[Lines]) -> tuple[str, list[int]]:
     words = Counter(re.findall(r"\w+(?:-\w+)*", raw_text.lower()))
     whole = _dehyphenate(raw_text, words).split(PAGE_BREAK)
     gaps = [page[len(page.rstrip("\n ")) :] for page in ("", *whole)]
-    return joined(zip(gaps, map(cleaned, whole), strict=False))
+    return join_pieces(zip(gaps, map(clean_text, whole), strict=False))
 
 
 def _paragraphs(lines: Lines, usual: float) -> list[Paragraph]:

@@ -97,7 +97,7 @@ def parsed_xml(data: bytes) -> Any:
     return None if docinfo.doctype else root
 
 
-def parsed(data: bytes) -> Any:
+def parse_record(data: bytes) -> Any:
     """Parse a record, without namespaces, comments and processing instructions.
 
     Raises Broken if it is not well-formed, has too many tags, or exceeds libxml2's limits.

@@ -122,7 +122,7 @@ class _Scans:
                 self._unread["the letters cannot be recognised"].append(number)
             return []
         self._sure[number] = round(100 * sure / n_chars)
-        return straightened(texts, reading.boxes.tolist(), points)
+        return straighten_lines(texts, reading.boxes.tolist(), points)
 
     def described(self, outcome: Document | Unchecked) -> Document | Unchecked:
         """Add the confidence of each page, and which pages were not read."""
@@ -140,7 +140,7 @@ class _Scans:
         return replace(outcome, reason=reason, detail=unread or "no text was recognised")
 
 
-def straightened(texts: Sequence[str], boxes: Sequence[Box], points: float) -> list[Line]:
+def straighten_lines(texts: Sequence[str], boxes: Sequence[Box], points: float) -> list[Line]:
     """The lines from top to bottom, as if the page lay straight."""
     wide = [b for b in boxes if b[1][0] - b[0][0] > 3 * (b[3][1] - b[0][1])]
     slope = median([(b[1][1] - b[0][1]) / (b[1][0] - b[0][0]) for b in wide] or [0.0])

@@ -25,7 +25,7 @@ from pincite.documents.body import MAX_RATIO, SMALL, Body, too_large
 from pincite.documents.html import drop_camouflaged, read_html, visible_text
 from pincite.documents.markup import declared_charset, parse_page, parsed_xml
 from pincite.documents.tables import Cell, of_sheet
-from pincite.documents.text import cleaned, decoded, document_of, joined, one_line
+from pincite.documents.text import clean_text, decode, document_of, join_pieces, one_line
 from pincite.text import patterns
 from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
@@ -74,7 +74,7 @@ class Parts:
         return {
             element.get("Id", ""): (
                 element.get("Type", "").rpartition("/")[2],
-                resolved(folder, element.get("Target", "")),
+                resolve_part(folder, element.get("Target", "")),
             )
             for element in self.elements(f"{folder}/_rels/{file}.rels".lstrip("/"), "Relationship")
         }
@@ -124,7 +124,7 @@ class Parts:
         return copy
 
 
-def resolved(folder: str, target: str) -> str:
+def resolve_part(folder: str, target: str) -> str:
     """The name of a part from a path relative to a folder."""
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
 
@@ -260,7 +260,7 @@ def read_slides(body: Body, parts: Parts) -> Document | Unchecked:
     slides, order = parts.related(main), parts.elements(main, "sldId")
     ids = (key for element in order for name, key in element.items() if name.endswith("}id"))
     contents = [_slide(parts, slides[key][1]) for key in dict.fromkeys(ids) if key in slides]
-    text, starts = joined(("\n\n", words) for _, words in contents)
+    text, starts = join_pieces(("\n\n", words) for _, words in contents)
     front = properties(parts)
     if contents and contents[0][0]:
         front["title"] = contents[0][0]  # many files state the title of their template
@@ -282,7 +282,7 @@ def _slide(parts: Parts, name: str) -> tuple[str, str]:
             title = one_line(" ".join(blocks_of(shape)))
             shape.getparent().insert(0, shape)  # the file has the shapes from back to front
     blocks = (block.strip() for root in roots for block in blocks_of(root))
-    return title, cleaned("\n\n".join(filter(None, blocks)))
+    return title, clean_text("\n\n".join(filter(None, blocks)))
 
 
 # ── Spreadsheets ──────────────────────────────────────────────────────────────────────────────────
@@ -392,7 +392,7 @@ def _chapters(parts: Parts, package: Any, folder: str) -> list[str]:
     items = {item.get("id"): item for item in package.iter("item")}
     spine = [items[ref] for r in package.iter("itemref") if (ref := r.get("idref")) in items]
     hrefs = [i.get("href", "") for i in spine if "nav" not in i.get("properties", "").split()]
-    names = dict.fromkeys(resolved(folder, unquote(href.partition("#")[0])) for href in hrefs)
+    names = dict.fromkeys(resolve_part(folder, unquote(href.partition("#")[0])) for href in hrefs)
     encrypted = parts.elements("META-INF/encryption.xml", "CipherReference")
     if not names.keys().isdisjoint(unquote(e.get("URI", "")) for e in encrypted):  # or only fonts
         raise Refused(Reason.ENCRYPTED, "the EPUB file is protected against copying")
@@ -400,7 +400,7 @@ def _chapters(parts: Parts, package: Any, folder: str) -> list[str]:
 
 
 def _chapter(data: bytes) -> str:
-    source = decoded(data, declared_charset(data)) or ""
+    source = decode(data, declared_charset(data)) or ""
     page = parse_page(_PATTERNS["closed"].sub(r"<\1\2></\1>", source))
     if page is None:
         return ""

@@ -17,9 +17,9 @@ from lxml import etree
 
 from pincite.documents import tables
 from pincite.documents.body import ARTICLE_INSIDE, Body, Format, Limits, head_of, unusable
-from pincite.documents.markup import Broken, flat, line_of, parsed, records, root_of
+from pincite.documents.markup import Broken, flat, line_of, parse_record, records, root_of
 from pincite.documents.tables import Cell
-from pincite.documents.text import cleaned, code_of, one_line
+from pincite.documents.text import clean_text, code_of, one_line
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.dates import first_date, iso_date, stated_date
@@ -50,10 +50,10 @@ class Authors(NamedTuple):
             initials = " ".join(f"{word[0]}." for word in (fore[0].split() if fore else ()))
             shown.append(f"{initials} {last}".strip())
         short = f"{shown[0]} et al." if len(self.names) > MANY_AUTHORS else " and ".join(shown)
-        return {"author": short, "authors": joined(self.names), "groups": joined(self.groups)}
+        return {"author": short, "authors": join(self.names), "groups": join(self.groups)}
 
 
-def joined(values: Iterable[str]) -> str:
+def join(values: Iterable[str]) -> str:
     return SEPARATOR.join(filter(None, values))
 
 
@@ -132,7 +132,7 @@ def read_pubmed_record(body: Body) -> list[Document | Unchecked]:
     """Read one record; `body.url` states its file and number."""
     where = body.url
     try:
-        element = parsed(body.data)
+        element = parse_record(body.data)
         if not element.tag.startswith("Delete"):
             return [_pubmed_document(element, where, body.limits)]
         detail = f"deleted by PubMed in {where.rpartition(' record ')[0]}"
@@ -171,8 +171,8 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
         **_mesh(citation.iterfind("MeshHeadingList/MeshHeading")),
         "pages": one_line(article.findtext("Pagination/MedlinePgn"))
         or "-".join(filter(None, ends)),
-        "publication_type": joined(types),
-        "keywords": joined(dict.fromkeys(map(value_of, citation.iterfind("KeywordList/Keyword")))),
+        "publication_type": join(types),
+        "keywords": join(dict.fromkeys(map(value_of, citation.iterfind("KeywordList/Keyword")))),
         **_corrections(citation, types),
         "coverage": "abstract",
     }
@@ -256,7 +256,7 @@ def _mesh(headings: Iterable[Any]) -> dict[str, str]:
                 topics[topic] = None
                 if part.get("MajorTopicYN") == "Y":
                     major[name] = major[topic] = None
-    return {"mesh": joined(topics), "mesh_major": joined(major)}
+    return {"mesh": join(topics), "mesh_major": join(major)}
 
 
 def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
@@ -270,7 +270,7 @@ def _corrections(citation: Any, types: Iterable[str]) -> dict[str, str]:
         if kind in PUBMED_STATUS:
             status.append(PUBMED_STATUS[kind])
             notices.append(f"{kind}: {other}")
-    return {"retracted": min(status, key=STATUS_RANKS.index), "notices": joined(notices)}
+    return {"retracted": min(status, key=STATUS_RANKS.index), "notices": join(notices)}
 
 
 # ── JATS: the article and its front matter ───────────────────────────────────────────────────────
@@ -298,7 +298,7 @@ def read_jats(body: Body) -> Document | Unchecked:
         if record.broken:
             return Unchecked(body.url, record.reason, record.broken)
         try:
-            return _jats_document(parsed(record.data), body)
+            return _jats_document(parse_record(record.data), body)
         except (Broken, RecursionError) as error:
             return Unchecked(body.url, Reason.UNDECODABLE, str(error))
     return Unchecked(body.url, Reason.UNDECODABLE, "it contains no article")
@@ -315,7 +315,7 @@ def _jats_document(article: Any, body: Body) -> Document | Unchecked:
     blocks = [*_abstracts(front), *main, *_blocks(parts.get("back"))]
     # Drop consecutive duplicates.
     texts = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
-    text = cleaned("\n\n".join(texts))
+    text = clean_text("\n\n".join(texts))
     tags = ("article-title", "subtitle")
     titles = (front.find(f".//title-group/{tag}") for tag in tags)
     lines = (one_line(flat(t, lambda e: e.tag in ("fn", "xref"))) for t in titles if t is not None)
@@ -365,8 +365,8 @@ def _jats_meta(article: Any, front: Any) -> dict[str, str]:
         "licence": next(filter(None, map(one_line, addresses)), ""),
         "pages": "-".join(filter(None, dict.fromkeys(ends))) or values["pages"],
         "publication_type": _TYPES.get(article.get("article-type"), ""),
-        "subject": joined(map(value_of, subjects)),
-        "keywords": joined(map(value_of, front.iter("kwd"))),
+        "subject": join(map(value_of, subjects)),
+        "keywords": join(map(value_of, front.iter("kwd"))),
         **_retraction(front),
     }
 
@@ -380,7 +380,7 @@ def _retraction(front: Any) -> dict[str, str]:
             status.append(_JATS_STATUS[kind])
             notices.append(f"{kind}: {where}" if where else kind)
     worst = min(status, key=STATUS_RANKS.index, default="")
-    return {"retracted": worst, "notices": joined(notices)}
+    return {"retracted": worst, "notices": join(notices)}
 
 
 def _jats_authors(front: Any) -> Authors:

@@ -28,13 +28,13 @@ from pincite.documents.body import (
     Body,
     Format,
     Limits,
+    decompress,
     format_of,
     head_of,
     of_status,
     too_large,
-    unpacked,
 )
-from pincite.documents.text import decoded, with_language
+from pincite.documents.text import decode, with_language
 from pincite.durable import CacheFile, cache_folder
 from pincite.errors import InputError
 from pincite.text.page_numbers import SCANS
@@ -78,7 +78,7 @@ def read_bytes(
     except ImportError:
         raise
     except Exception as error:  # unexpected bytes fail their page, not the run
-        return failed(url, error)
+        return reader_failure(url, error)
     if isinstance(document, Document) and len(document.text) > limits.max_chars:
         detail = f"{len(document.text)} characters of text, the limit is {limits.max_chars}"
         return Unchecked(url, Reason.TOO_LARGE, detail)
@@ -110,10 +110,10 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]
     except (ImportError, InputError, OSError):
         raise
     except Exception as error:  # a reader's bug costs the rest of the file
-        yield failed(url, error)
+        yield reader_failure(url, error)
 
 
-def failed(url: str, error: Exception) -> Unchecked:
+def reader_failure(url: str, error: Exception) -> Unchecked:
     _LOG.warning("reading %s failed", url, exc_info=error)
     detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
     return Unchecked(url, Reason.UNDECODABLE, detail)
@@ -137,7 +137,7 @@ def _contents(path: Path, limits: Limits) -> Iterator[Found]:
         from pincite.documents import archives  # few runs need it
 
         read_page = partial(read_record, limits=limits)
-        yield from inputs.mapped(read_page, archives.records(path, limits))
+        yield from inputs.read_each(read_page, archives.records(path, limits))
     elif jsonl.has_documents(path):
         yield from jsonl.documents(path, limits)
     elif records := records_in(path, limits):
@@ -180,7 +180,7 @@ def addresses_of(head: bytes, url: str) -> list[str]:
         return []
     from pincite.documents import markup
 
-    return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")
+    return markup.addresses_in(decode(head, markup.declared_charset(head)) or "")
 
 
 def _read(body: Body) -> Found:
@@ -188,7 +188,7 @@ def _read(body: Body) -> Found:
     if len(body.data) > limit:
         return too_large(url, len(body.data), limit)
     if body.data.startswith(GZIP):  # still compressed, by a server's mistake or as a file
-        data = unpacked(body.data, limit)
+        data = decompress(body.data, limit)
         if len(data) > limit:
             return too_large(url, len(data), limit, "the unpacked file")
         if data.startswith(GZIP):
@@ -210,11 +210,11 @@ def _read(body: Body) -> Found:
     else:
         has_scans = document.reason is Reason.UNREADABLE_SCAN
     if has_scans:
-        document = recognised(kind if is_image else "scanned pdf", body, document)
+        document = read_scan(kind if is_image else "scanned pdf", body, document)
     return with_language(document)
 
 
-def recognised(reader: str, body: Body, without: Document | Unchecked) -> Document | Unchecked:
+def read_scan(reader: str, body: Body, without: Document | Unchecked) -> Document | Unchecked:
     """Read a scan, or return what was read of the same bytes before; `without` an engine, that."""
     try:
         key = f"{ENGINE} {version(ENGINE)} {version('pincite')} {reader} "

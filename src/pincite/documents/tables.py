@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from lxml import html
 
 from pincite.documents.body import Body
-from pincite.documents.text import decoded, detect, document_of, one_line
+from pincite.documents.text import decode, detect, document_of, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
 from pincite.text.tables import HEADER_CHARS
@@ -206,7 +206,7 @@ def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) 
 
 def read_csv(body: Body) -> Document | Unchecked:
     """Read a file of comma-, semicolon- or tab-separated values."""
-    text = decoded(body.data, body.charset)
+    text = decode(body.data, body.charset)
     lines = (text or "").replace("\0", "").splitlines(keepends=True)
     delimiter = max(",;\t|", key=lambda sign: sum(sign in line for line in lines[:50]))
     try:
@@ -272,7 +272,7 @@ _TO_HTML = (
 
 def read_wikitext(body: Body) -> Document | Unchecked:
     """Read wikitext as it stands, with the rows of its tables in words."""
-    source = decoded(body.data, body.charset)
+    source = decode(body.data, body.charset)
     return document_of(body, "text", source and _WIKI_TABLE.sub(_from_wikitext, source))
 
 

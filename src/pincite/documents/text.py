@@ -43,7 +43,7 @@ MAX_MARKS = 30
 _NO_WESTERN_LETTER = re.compile(f"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")  # all marks are here
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     r"""Normalise to NFC; drop invisible characters, and repeated spaces and blank lines.
 
     >>> cleaned("  Cafe\u0301 \t au\u00a0lait \r\n\r\n\r\nof\ufb01ce\u00ad ")
@@ -70,7 +70,7 @@ def _normalize(text: str) -> str:
     return _ODD_SPACE.sub(" ", unicodedata.normalize("NFC", text))
 
 
-def joined(pieces: Iterable[tuple[str, str]]) -> tuple[str, list[int]]:
+def join_pieces(pieces: Iterable[tuple[str, str]]) -> tuple[str, list[int]]:
     """Join cleaned pieces, each with the separator before it; returns the start offsets too."""
     text, starts, length = list[str](), list[int](), 0
     for separator, piece in pieces:
@@ -87,7 +87,7 @@ def one_line(text: str | None) -> str:
         return ""
     if text.isascii() and text.isprintable():  # true for most fields
         return " ".join(text.split())
-    return " ".join(cleaned(text).split())
+    return " ".join(clean_text(text).split())
 
 
 @cache
@@ -127,7 +127,7 @@ MAX_CONTROLS = 0.04
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ufffd\ufffe\uffff]")
 
 
-def decoded(data: bytes, *declared: str | None) -> str | None:
+def decode(data: bytes, *declared: str | None) -> str | None:
     """Decode `data`; None if it is not text in any encoding.
 
     Tries a byte order mark; UTF-8, since other encodings are almost never valid UTF-8; the labels
@@ -208,11 +208,11 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
 def read_text(body: Body) -> Document | Unchecked:
-    text = decoded(body.data, body.charset)
-    return document_of(body, "text", text and unwrapped(cleaned(text)))
+    text = decode(body.data, body.charset)
+    return document_of(body, "text", text and unwrap_lines(clean_text(text)))
 
 
-def unwrapped(text: str) -> str:
+def unwrap_lines(text: str) -> str:
     r"""Join the lines of a paragraph that an editor wrapped.
 
     A line continues in the next if it is long and the next begins neither an item nor an indented
@@ -225,19 +225,19 @@ def unwrapped(text: str) -> str:
     width = max(map(len, lines))
     if not MIN_WRAPPED <= width <= MAX_WRAPPED:
         return text
-    joined = lines[:1]
+    join_pieces = lines[:1]
     for before, line in pairwise(lines):
         reach = len(before) + 1 + len(line.split(" ", 1)[0])
         is_text = line.strip() and before.strip() and not _ITEM.match(line)
         goes_on = is_text and reach > WRAPPED_SHARE * width
-        joined.append(" " if goes_on else "\n")
-        joined.append(line)
-    return "".join(joined)
+        join_pieces.append(" " if goes_on else "\n")
+        join_pieces.append(line)
+    return "".join(join_pieces)
 
 
 def read_markdown(body: Body) -> Document | Unchecked:
     """Read Markdown as plain text, with title, date and language from front matter."""
-    source = decoded(body.data, body.charset)
+    source = decode(body.data, body.charset)
     if source is None:
         return document_of(body, "markdown", None)
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would render NUL
@@ -267,7 +267,7 @@ def document_of(
     """The document of a text; `front`: title, author, date, lang and created, as stated."""
     if raw is None:
         return Unchecked(body.url, Reason.UNDECODABLE, "the bytes are not text in any encoding")
-    text = cleaned(raw)
+    text = clean_text(raw)
     if not text:
         return Unchecked(body.url, Reason.EMPTY, "the file contains no words")
     stated = re.match(r"\d{4}(-\d\d(-\d\d)?)?", front.get("date", ""))
@@ -399,7 +399,7 @@ FEW_REPEATED = 3  # words: fewer are repeated by chance, unless they are the who
 
 def read_subtitles(body: Body) -> Document | Unchecked:
     """Read the captions as running text; a speaker, if named, begins a line."""
-    source = decoded(body.data, body.charset)
+    source = decode(body.data, body.charset)
     if source is None:
         return document_of(body, "subtitles", None)
     source = "\n".join(source.removeprefix("\ufeff").splitlines())
@@ -410,7 +410,7 @@ def read_subtitles(body: Body) -> Document | Unchecked:
         ("\n" if words[0] == "\n" or (is_cut and n % FEW_CAPTIONS == 0) else " ", words.lstrip())
         for n, (_, words) in enumerate(captions)
     )
-    text, starts = joined(pieces)
+    text, starts = join_pieces(pieces)
     language = re.match(r"WEBVTT[^\n]*\n(?:[^\n]+\n)*?Language:\s*(\S+)", source)
     front = {"lang": language[1]} if language else {}
     places = {PAGES: json.dumps(starts), LABELS: json.dumps([time for time, _ in captions])}

@@ -360,7 +360,7 @@ def log_odds(probability: float) -> float:
 NO_SUPPORT = -9.9
 
 
-def verified(
+def verify_each(
     verify: Callable[[Sequence[tuple[Claim, Passage]]], Sequence[Evidence]],
     pairs: Sequence[tuple[Claim, Passage]],
 ) -> list[Evidence]:

@@ -292,14 +292,14 @@ def without_verdict(claim: Claim, why: Failed) -> Finding:
     return Finding(claim, results, None, Label.UNCHECKED, None, (), failed=why)
 
 
-def rendered(render: Callable[[Finding], T], finding: Finding) -> T:
+def render_one(render: Callable[[Finding], T], finding: Finding) -> T:
     """Render a finding; if that raises, render the claim without a verdict."""
     return errors.attempt(
         lambda: render(finding), lambda why: render(without_verdict(finding.claim, why))
     )
 
 
-def rendered_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
+def render_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
     """Render an uncited sentence; if that raises, render it without its sources."""
     bare = partial(replace, uncited, suggestions=(), excluded=(), reasons_coded=())
     return errors.attempt(lambda: render(uncited), lambda why: render(bare(failed=why)))

@@ -14,8 +14,7 @@ from operator import itemgetter
 
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
-from pincite.judgement.contradictions import denied_in
-from pincite.judgement.corrections import find_correction
+from pincite.judgement.contradictions import denied_in, find_correction
 from pincite.judgement.frames import (
     SHOWN,
     Frame,

@@ -1,18 +1,20 @@
-"""Who says it: the kind of a source and its publisher, by rules, from what the page states.
+"""Who says it: the kind of a source and its publisher, and whether it was retracted, by rules.
 
 A page's own markup (or a user's metadata `type`), its address and its first lines decide; a name
 that merely sounds like a newspaper or a ministry does not. In doubt the kind is unknown.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
+from typing import TypeVar
 
+from pincite.notes import Note
 from pincite.text import patterns, words_of
 from pincite.text.hosts import host_of, is_below
 from pincite.text.syntax import PREPOSITIONS
-from pincite.types import Document
+from pincite.types import Document, Evidence, Unchecked
 
 
 class SourceKind(StrEnum):
@@ -122,3 +124,60 @@ def named_speaker(words: str) -> str:
     """
     name = _P["trailing"].sub("", words.strip(" ,.“”\"'"))
     return re.sub("^(?:The|An?) ", lambda m: m[0].lower(), name)
+
+
+# ── Retraction ────────────────────────────────────────────────────────────────────────────────────
+
+Outcome = TypeVar("Outcome", bound=Evidence | Unchecked)
+
+
+class Retraction(StrEnum):
+    """What is known of a paper's standing; a source that says nothing of it is `unknown`."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    CONCERN = "expression_of_concern"
+    CORRECTED = "corrected"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+_RETRACTION = patterns(__file__, "retraction", re.IGNORECASE)
+BEGINNING = 1_500  # characters in which a page may say that it is retracted
+
+
+def retraction_of(document: Document) -> Retraction:
+    """Return what metadata, title or beginning say; the gravest counts."""
+    known = document.meta.get("retracted", "").replace(" ", "_")
+    stated = Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
+    title, text = document.title.strip(), document.text[:BEGINNING]
+    if is_retracted_title(title) or _RETRACTION["page"].search(text):
+        return Retraction.YES
+    if stated in (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN):
+        return stated
+    if _RETRACTION["partly_title"].match(title):
+        return Retraction.PARTLY
+    concerned = _RETRACTION["concern_title"].match(title) or _RETRACTION["concern_page"].search(
+        text
+    )
+    return Retraction.CONCERN if concerned else stated
+
+
+def is_retracted_title(title: str) -> bool:
+    """Whether a title marks a retracted work or a retraction notice."""
+    return _RETRACTION["title"].match(title) is not None
+
+
+def with_retraction(outcome: Outcome, source: Document | Unchecked | None) -> Outcome:
+    """Add a note to the evidence if its source was retracted."""
+    if not (isinstance(outcome, Evidence) and isinstance(source, Document)):
+        return outcome
+    code = _NOTES.get(retraction_of(source))
+    return replace(outcome, notes=(*outcome.notes, Note(code))) if code else outcome
+
+
+_NOTES = {
+    Retraction.YES: "source_retracted",
+    Retraction.PARTLY: "source_retracted_partly",
+    Retraction.CONCERN: "source_of_concern",
+}

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from pincite.documents.body import DEFAULT_LIMITS, too_large
 from pincite.documents.collection import exact_key
 from pincite.documents.read import read_bytes
-from pincite.documents.text import joined as text_joined
+from pincite.documents.text import join_pieces as text_joined
 from pincite.documents.text import one_line
 from pincite.durable import data_path, sync
 from pincite.errors import ConfigError, InputError, usable

@@ -107,7 +107,7 @@ class CrossEncoderVerifier:
         the claim it says. A pair that raises an error is marked (`decide.not_judged`) and does
         not affect the others.
         """
-        return decide.verified(self._judge, pairs)
+        return decide.verify_each(self._judge, pairs)
 
     def _judge(self, pairs: Sequence[Pair]) -> list[Evidence]:
         logits = self._logits(pairs)

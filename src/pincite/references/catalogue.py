@@ -22,7 +22,7 @@ from typing import Annotated, NamedTuple, Protocol, TypeAlias
 
 from pincite.durable import data_path
 from pincite.errors import CorpusError, FetchError
-from pincite.judgement.retraction import Retraction, retraction_of
+from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
 from pincite.references.matching import key_of, words_of
 from pincite.retrieval.filters import SEPARATOR
@@ -125,7 +125,7 @@ def in_force(notices: Iterable[Notice]) -> tuple[Notice, ...]:
         for n in stated
         if n.kind is not NoticeKind.REINSTATED
         and (n.date or n.kind not in dated)
-        and not (n.kind in GRAVE and reinstated and n.date <= reinstated)
+        and not (n.kind in GRAVE and reinstated and n.date[: len(reinstated)] <= reinstated)
     ]
     return tuple(sorted(kept, key=lambda n: (list(NoticeKind).index(n.kind), n.date)))
 
@@ -205,7 +205,7 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
     stated = (
         ("doi", doi),
         ("arxiv", arxiv_of(doi)),
-        ("arxiv", unversioned((citation.arxiv or "").lower())),
+        ("arxiv", without_version((citation.arxiv or "").lower())),
         ("pmid", (citation.pmid or "").strip().lstrip("0")),
         ("pmc", (citation.pmc or "").strip().upper().removeprefix("PMC")),
         ("isbn", identifiers.isbn13(citation.isbn or "") or ""),
@@ -216,10 +216,10 @@ def ids_of(citation: Citation) -> list[tuple[str, str]]:
 def arxiv_of(doi: str) -> str:
     """The arXiv number, without its version, of a DOI that arXiv gave; else empty."""
     doi = doi.lower()
-    return unversioned(doi.removeprefix(ARXIV_DOI)) if doi.startswith(ARXIV_DOI) else ""
+    return without_version(doi.removeprefix(ARXIV_DOI)) if doi.startswith(ARXIV_DOI) else ""
 
 
-def unversioned(arxiv: str) -> str:
+def without_version(arxiv: str) -> str:
     """An arXiv number without its version.
 
     >>> unversioned("2101.00001v2"), unversioned("hep-th/9901001")
@@ -460,7 +460,7 @@ class Catalogue:
         self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", pairs)
 
 
-def opened(path: Path) -> closing[Catalogue]:
+def open_catalogue(path: Path) -> closing[Catalogue]:
     return closing(Catalogue(path))
 
 
@@ -471,7 +471,7 @@ def place() -> Path:
 
 def of_user() -> AbstractContextManager[Catalogue | None]:
     """Open the user's catalogue; None if nothing was imported yet."""
-    return opened(place()) if place().is_file() else nullcontext()
+    return open_catalogue(place()) if place().is_file() else nullcontext()
 
 
 def _key(work: Work) -> str:

@@ -52,7 +52,7 @@ _BLANKS = re.compile(r"[Xx]{4,}|\b(?:fake|placeholder|dummy|example)\b", re.I)  
 _RESERVED = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net)(?=[/:?#]|\Z)", re.I)
 
 
-def checked(article: Article, today: date) -> Article:
+def check_references(article: Article, today: date) -> Article:
     """Add to each reference what is wrong with it as written."""
     citations = {c.citation_id: c for claim in article.claims for c in claim.citations}
     checked_once = with_faults([*citations.values()], today, article.source)

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from pincite.documents import bibliographies, papers
 from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
-from pincite.documents.markup import Broken, line_of, parsed, records, root_of
+from pincite.documents.markup import Broken, line_of, parse_record, records, root_of
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
 from pincite.references import catalogue
@@ -49,18 +49,18 @@ def read(path: Path) -> Iterator[Imported]:
         root = root_of(head)
         if root == "dblp":
             for record in records(path, _DBLP_RECORDS, DEFAULT_LIMITS):
-                yield from contained(dblp_work, record.data, "DBLP")
+                yield from try_make(dblp_work, record.data, "DBLP")
         elif root.startswith("Pubmed"):
             for record in records(path, ("PubmedArticle",), DEFAULT_LIMITS):
-                yield from contained(pubmed_work, record.data, "PubMed")
+                yield from try_make(pubmed_work, record.data, "PubMed")
         elif bibliographies.reader_of(path) == papers.PUBMED:
             for body in bibliographies.bodies(path, papers.PUBMED, DEFAULT_LIMITS):
                 data = b"" if isinstance(body, Unchecked) else body.data
-                yield from contained(pubmed_work, data, "PubMed")
+                yield from try_make(pubmed_work, data, "PubMed")
         elif b"RetractionDOI" in head[:2_000]:
             with _text(path) as file:
                 for row in csv.DictReader(file):
-                    yield from contained(retraction_watch, row, "Retraction Watch")
+                    yield from try_make(retraction_watch, row, "Retraction Watch")
         elif head.lstrip()[:1] in (b"{", b"["):
             yield from _of_json(path)
         else:
@@ -78,7 +78,7 @@ def _text(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
-def contained(
+def try_make(
     make: Callable[[Any], Iterable[Imported]], record: Any, source: str
 ) -> Iterator[Imported]:
     """Yield what `make` makes of a record; None if that is not as documented."""
@@ -88,10 +88,10 @@ def contained(
         yield None
         return
     for work in made:
-        yield work and marked(replace(work, source=source))
+        yield work and with_notice(replace(work, source=source))
 
 
-def marked(work: Work) -> Work:
+def with_notice(work: Work) -> Work:
     """Turn a mark in a work's title into a notice."""
     if not (mark := _MARK.search(work.title)):
         return work
@@ -114,7 +114,7 @@ def _of_json(path: Path) -> Iterator[Imported]:
             for item in items if isinstance(items, list) else [record]:
                 is_openalex = isinstance(item, dict) and "openalex" in str(item.get("id", ""))
                 make, source = (openalex, "OpenAlex") if is_openalex else (crossref, "Crossref")
-                yield from contained(make, item, source)
+                yield from try_make(make, item, source)
 
 
 def _json_of(line: str) -> Any:
@@ -212,7 +212,7 @@ def openalex(item: Mapping[str, Any]) -> Iterator[Work]:
 
 def pubmed_work(data: bytes) -> Iterator[Imported]:
     """Read a `PubmedArticle`."""
-    record = parsed(data)
+    record = parse_record(data)
     article = record.find("MedlineCitation/Article")
     fields = papers.texts_at(papers.PUBMED_PATHS, record)
     types = {line_of(t) for t in article.iterfind("PublicationTypeList/PublicationType")}
@@ -249,7 +249,7 @@ def pubmed_work(data: bytes) -> Iterator[Imported]:
 
 def dblp_work(data: bytes) -> Iterator[Work]:
     """Read a publication of DBLP; "Wei Wang 0001" is one of several of that name."""
-    record = parsed(data)
+    record = parse_record(data)
     links = [one_line(link.text) for link in record.iterfind("ee")]
     doi = next(filter(None, map(doi_of, links)), "")
     names = (line_of(author).rstrip(" 0123456789") for author in record.iterfind("author"))

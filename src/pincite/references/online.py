@@ -21,7 +21,7 @@ from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import catalogue, imports
 from pincite.references.catalogue import Imported, Lookup, Notice, NoticeKind, Work
-from pincite.references.imports import contained
+from pincite.references.imports import try_make
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text import tables_beside
 from pincite.text.dates import stated_date
@@ -65,7 +65,7 @@ def read_reply(name: str, body: bytes) -> list[Imported]:
     """Return the records in a service's reply; raises one of MALFORMED for another form."""
     if name in _JSON:
         records_of, make = _JSON[name]
-        return [w for record in records_of(json.loads(body)) for w in contained(make, record, name)]
+        return [w for record in records_of(json.loads(body)) for w in try_make(make, record, name)]
     return list(_pubmed(body) if name == "PubMed" else _wayback(body))
 
 
@@ -74,7 +74,7 @@ def _pubmed(body: bytes) -> Iterator[Imported]:
     if b"<PubmedArticleSet" not in body:
         raise ValueError("no PubmedArticleSet")
     for data in re.findall(rb"<PubmedArticle\b.*?</PubmedArticle>", body, re.DOTALL):
-        yield from contained(imports.pubmed_work, data, "PubMed")
+        yield from try_make(imports.pubmed_work, data, "PubMed")
 
 
 def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
@@ -275,7 +275,7 @@ def lookups(clients: Sequence[Client]) -> list[Lookup]:
 
 
 @contextmanager
-def opened(
+def open_services(
     settings: ReferencesSettings, web: WebSettings, resolve: Resolve = system_resolver
 ) -> Iterator[list[Lookup]]:
     """Yield the services whose address is set. One of the user's own network may be asked too."""

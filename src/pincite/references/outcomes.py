@@ -197,7 +197,7 @@ def _best(own: Sequence[_Match], same: Sequence[_Match]) -> _Match | None:
     return best
 
 
-def needed(citation: Citation, service: Lookup, lookups: Lookups) -> Citation | None:
+def question_for(citation: Citation, service: Lookup, lookups: Lookups) -> Citation | None:
     """What a service is to be asked after what was found: the reference, its work, or nothing.
 
     A work is searched for if it was not found, and identifiers are asked for until each is known

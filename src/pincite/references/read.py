@@ -87,7 +87,7 @@ def _references(path: Path) -> Iterator[Reference]:
 
 def _of_text(path: Path) -> Iterator[Reference]:
     pages = [*read_pages_of(path, None)]
-    references = [_cited(c) for page in pages for c in references_of(page)]
+    references = [_cited_reference(c) for page in pages for c in references_of(page)]
     yield from references
     if not references:
         yield from (
@@ -95,7 +95,7 @@ def _of_text(path: Path) -> Iterator[Reference]:
         )
 
 
-def _cited(citation: Citation) -> Reference:
+def _cited_reference(citation: Citation) -> Reference:
     """A reference of an article; without a template it is read like one of a list."""
     kind = (citation.template or "").removeprefix("cite ")
     if not (citation.template or citation.title or citation.url):

@@ -14,7 +14,7 @@ from pincite import errors
 from pincite.notes import Note
 from pincite.references import faults, outcomes
 from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
-from pincite.references.outcomes import Outcome, Status, decide, needed
+from pincite.references.outcomes import Outcome, Status, decide, question_for
 from pincite.references.read import Reference
 from pincite.report import cells
 from pincite.report.cells import WORKS
@@ -89,7 +89,7 @@ def check(
 
 def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Lookup]) -> Result:
     def look_up() -> Outcome:
-        lookups = ask(citation, sources, services, partial(needed, citation))
+        lookups = ask(citation, sources, services, partial(question_for, citation))
         return decide(citation, lookups, is_record=reference.is_record)
 
     citation = reference.citation  # a bug costs one reference

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
 
 from pincite import errors
-from pincite.judgement.retraction import Retraction
+from pincite.judgement.provenance import Retraction
+from pincite.report.cells import one_line
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text import identifiers
 from pincite.text.dates import iso_date, stated_date
@@ -161,7 +162,7 @@ def links(meta: Mapping[str, str]) -> list[Link]:
         known.append(Link(f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
     if pmc := _valid(_PMC, meta.get("pmc", "")):
         known.append(Link(pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
-    if doi := identifiers.doi_in(line(meta.get("doi", ""))):
+    if doi := identifiers.doi_in(one_line(meta.get("doi", ""))):
         known.append(Link(f"doi:{doi}", identifiers.doi_address(doi)))
     return known
 
@@ -181,8 +182,6 @@ RETRACTIONS: Mapping[Retraction, str] = {
     Retraction.UNKNOWN: "",
 }
 MORE_AUTHORS = "The list of authors is longer (et al.)."
-# Marks that change the text direction.
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _STOP_WORDS = frozenset("about from into over that their these this those with".split())
 MOST_OF_NAME = 20  # letters of the first author in a key: a group's name may be a sentence
 MIN_WORD = 4  # letters; shorter title words are not used in keys
@@ -231,21 +230,14 @@ def entries(references: Sequence[Cited]) -> list[Entry]:
 
 def _bare_entry(reference: Cited) -> Entry:
     """Return the entry of a reference of which a bug prevents more."""
-    name = line(without_folder(str(reference.ref_id)))
+    name = one_line(without_folder(str(reference.ref_id)))
     item = {"type": "document", "title": name, "URL": name if "://" in name else ""}
     return Entry({field: value for field, value in item.items() if value})
 
 
-def line(text: str) -> str:
-    """Put text on one line, without control and direction characters; joiners stay, for Persian."""
-    spaced = re.sub(r"\s+", " ", text).strip()
-    printable = (c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs"))
-    return "".join(c for c in printable if c not in _DIRECTIONS).strip()
-
-
 def _entry(reference: Cited) -> Entry:
     document = reference.document
-    meta = {name: line(value) for name, value in document.meta.items()}
+    meta = {name: one_line(value) for name, value in document.meta.items()}
     is_web = document.url.lower().startswith(("http://", "https://"))
     keywords = f"{meta.get('keywords', '')}{SEPARATOR}{meta.get('mesh', '')}".split(SEPARATOR)
     authors, date = parse_authors(meta), cited_date(document.published, meta)
@@ -254,7 +246,7 @@ def _entry(reference: Cited) -> Entry:
     notes = [note, MORE_AUTHORS] if authors.has_more else [note]
     fields = {
         "type": _type_of(meta, is_web),
-        "title": line(document.title) or line(without_folder(reference.ref_id)),
+        "title": one_line(document.title) or one_line(without_folder(reference.ref_id)),
         "author": authors.names,
         "container-title": meta.get("journal") or meta.get("book") or meta.get("site"),
         "container-title-short": meta.get("journal_abbreviation"),
@@ -268,11 +260,11 @@ def _entry(reference: Cited) -> Entry:
         "DOI": identifiers.doi_in(meta.get("doi", "")) or identifiers.doi_of_url(document.url),
         "PMID": _valid(_PMID, meta.get("pmid", "")) or identifiers.pmid_of_url(document.url),
         "PMCID": _valid(_PMC, meta.get("pmc", "")) or identifiers.pmc_of_url(document.url),
-        "URL": line(document.url) if is_web else "",
+        "URL": one_line(document.url) if is_web else "",
         "language": document.language,
         "genre": meta.get("publication_type"),
         "keyword": SEPARATOR.join(dict.fromkeys(word for word in keywords if word)),
-        "abstract": line(document.text) if meta.get("coverage") == "abstract" else "",
+        "abstract": one_line(document.text) if meta.get("coverage") == "abstract" else "",
         "status": "retracted" if reference.retraction is Retraction.YES else "",
         "note": " ".join(filter(None, notes)),
     }

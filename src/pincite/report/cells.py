@@ -16,6 +16,7 @@ from pincite.text.languages import language_name
 from pincite.types import Bar, Evidence, Exclusion, Reason, Unchecked, WorkStatus
 
 # With these a spreadsheet's formula begins (OWASP, "CSV injection").
+JOINERS = "\u200c\u200d"  # within words and signs
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -55,15 +56,18 @@ def percent(probability: float) -> int:
 
 
 def one_line(text: str) -> str:
-    r"""Return text without line breaks, control characters and direction overrides.
+    r"""Return text without line breaks, control characters and direction overrides; joiners stay.
 
-    A hostile title must neither move a terminal's cursor nor reverse the text around it.
+    A hostile title must neither move a terminal's cursor nor reverse the text around it. Persian,
+    Hindi and emoji are misspelt without their joiners.
 
-    >>> one_line("a\x1b[2Jb\nc")
-    'a[2Jb c'
+    >>> one_line("a\x1b[2Jb\nc"), len(one_line("\u0645\u06cc\u200c\u0631\u0648\u062f"))
+    ('a[2Jb c', 6)
     """
     spaced = re.sub(r"\s+", " ", text).strip()
-    return "".join(c for c in spaced if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+    hidden = ("Cc", "Cf", "Cs")
+    kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in hidden)
+    return "".join(kept).strip()
 
 
 def shorten(text: str, limit: int) -> str:

@@ -145,10 +145,10 @@ class Connection:
                 raise
             what = f"{url} broke off ({_printable(error)})."
             raise FetchError(what, url, Reason.TRUNCATED) from error
-        return unpacked(bytes(body), headers.get("content-encoding", ""), url, limit)
+        return decompress_body(bytes(body), headers.get("content-encoding", ""), url, limit)
 
 
-def unpacked(data: bytes, encoding: str, url: str, limit: int) -> bytes:
+def decompress_body(data: bytes, encoding: str, url: str, limit: int) -> bytes:
     """Decompress a body; stops at the first byte over the limit. Raises FetchError."""
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name and name != "identity"]

@@ -347,7 +347,7 @@ class WebSources:
             for key in same_host:
                 with self._lock:
                     self._progress(FetchStep(key, "requested", len(outcomes), len(keys)))
-                outcome = self._fetched(key)
+                outcome = self._fetch(key)
                 done(key, outcome, "fetched" if isinstance(outcome, Fetched) else "failed")
 
         for key in keys:
@@ -406,7 +406,7 @@ class WebSources:
     def _target(self, key: str) -> Target:
         return addresses.parse_target(key, self.rules.ports, self.rules.private_hosts)
 
-    def _fetched(self, key: str) -> Outcome:
+    def _fetch(self, key: str) -> Outcome:
         stored = self._cache.stored(key)
         validators = stored.validators if stored else {}
         try:
@@ -421,7 +421,7 @@ class WebSources:
         except FetchingIsOff as error:
             return of_error(key, error)
         except FetchError as error:
-            cached = self._failed(of_error(key, error), error.url or key, error.status)
+            cached = self._keep_failure(of_error(key, error), error.url or key, error.status)
         else:
             if stored and validators and response.status == NOT_MODIFIED:
                 cached = stored.lasting(self.rules.keep_days * DAY)
@@ -432,7 +432,7 @@ class WebSources:
 
     def _page_to_cache(self, key: str, response: Response) -> CachedPage:
         if failed := of_reply(key, response.status, response.url, response.redirected):
-            return self._failed(failed, response.url, response.status)
+            return self._keep_failure(failed, response.url, response.status)
         headers = response.headers
         page = CachedPage(
             *(key, response.url, response.status, response.body),
@@ -442,7 +442,7 @@ class WebSources:
         )
         return page.lasting(self.rules.keep_days * DAY)
 
-    def _failed(self, failed: Unchecked, final_url: str, status: int | None) -> CachedPage:
+    def _keep_failure(self, failed: Unchecked, final_url: str, status: int | None) -> CachedPage:
         seconds = self.rules.keep_failures_days * DAY
         reason, detail = failed.reason.value, failed.detail
         cached = CachedPage(failed.url, final_url, status, reason=reason, detail=detail)

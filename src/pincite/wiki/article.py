@@ -17,7 +17,7 @@ from typing import IO, Literal, cast
 from xml.parsers import expat
 
 from pincite.documents.body import format_of
-from pincite.documents.text import code_of, decoded, detect
+from pincite.documents.text import code_of, decode, detect
 from pincite.errors import InputError
 from pincite.text import citation_marks
 from pincite.text.sentences import n_words
@@ -216,7 +216,7 @@ def article_text(data: bytes, name: str) -> str:
     """Decode the file of an article. Raises InputError: It is neither wikitext nor HTML."""
     kind, label = format_of(data, "", None)
     what = label or ("" if kind.is_text else f"in {kind.upper()} format")
-    text = None if what else decoded(data)
+    text = None if what else decode(data)
     if text is None:
         raise InputError(
             f"{name} is {what or 'not a text file'}. Articles are read as wikitext, HTML or "

@@ -87,7 +87,7 @@ def parameters(**given: str | None) -> str:
     return "".join(f"|{key}={value}" for key, value in escaped.items())
 
 
-def corrected(
+def correct_template(
     source: str, language: str, title: str, known: Mapping[str, str]
 ) -> tuple[tuple[Correction, ...], str]:
     """Correct the template that cites `title` in a reference of a wiki; also returns it whole.

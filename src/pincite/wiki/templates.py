@@ -336,7 +336,7 @@ COMPUTED = {name: RULES[rule] for rule, names in TABLE["computed"].items() for n
 COMPUTED |= dict.fromkeys(_SHIPS, ship)
 
 
-def computed(name: str, given: Parameters) -> str | None:
+def computed_text(name: str, given: Parameters) -> str | None:
     """The text of the template `name` with these parameters; None if it is unknown."""
     rule = COMPUTED[name]
     return rule(given, name) if rule in (ship, answer) else rule(given)
@@ -514,7 +514,7 @@ def address_in(text: str) -> str | None:
     return scheme + match["rest"]
 
 
-def translated(given: Mapping[str, str]) -> dict[str, str]:
+def translate_parameters(given: Mapping[str, str]) -> dict[str, str]:
     """Rename parameters to English, and split or join those that English templates do not have.
 
     >>> translated({"people": "Karl Mott, Eva Lind", "day": "3", "month": "Mai", "year": "1911"})

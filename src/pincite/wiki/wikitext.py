@@ -505,7 +505,7 @@ class _Renderer:
         given, used, text = by_name(node, self.source), set[str](), None
         if name in templates.COMPUTED:
             texts = {key: plain(p.nodes, self.source) for key, p in given.items()}
-            text = node.once("text", lambda: templates.computed(name, texts))
+            text = node.once("text", lambda: templates.computed_text(name, texts))
         is_wrapper = name.startswith("lang-") or name.endswith(" span")
         default = templates.PATTERNS.get(name, "{1}" if is_wrapper else "")
         # The local wiki's own comes first.
@@ -656,7 +656,7 @@ def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
 def read_template(node: Node, source: str, span: Span) -> Source:
     """Parse a citation template, with parameters in plain text by English names."""
     given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
-    given = templates.translated(given) if node.edition.parameters else given
+    given = templates.translate_parameters(given) if node.edition.parameters else given
     url, stamp = given.get("url", ""), given.get("date", "")
     if node.name in templates.ARCHIVES and url and not ARCHIVE.match(url) and _STAMP.match(stamp):
         # {{wayback|url=http://a.example|date=20130501000000}}

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import extras, options
+from pincite.cli import options, shell
 from pincite.corpora import name_corpora
 
 
@@ -33,7 +33,7 @@ def command(
     These options decide what tools may read, not the tools' arguments: --corpus for corpora,
     --allow for files, --online for the web.
     """
-    extras.require("mcp")
+    shell.require("mcp")
     from pincite_mcp import server, work
 
     settings = options.load_settings(given)

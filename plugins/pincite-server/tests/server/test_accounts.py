@@ -6,6 +6,7 @@ from pathlib import Path
 import ask_samples
 import pytest
 import sqlalchemy as sa
+from argon2 import PasswordHasher
 from click.testing import CliRunner
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import finished
@@ -13,7 +14,7 @@ from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, browser
 
 from pincite.cli import cli
 from pincite.errors import ConfigError
-from pincite_server import tables
+from pincite_server import accounts, tables
 from pincite_server.accounts import MAX_KEY, OWNERS, forget, name_key, valid_name
 from pincite_server.corpora import Shared
 from pincite_server.database import Database
@@ -74,6 +75,13 @@ def test_names_that_look_the_same_are_one(site: Site, twin: str) -> None:
 
 
 # ── Accounts, as admins look after them ──────────────────────────────────────────────────────────
+
+
+def test_a_password_of_older_rules_opens(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = site.people.accounts.add("Ada", Role.READER, PASSWORD)
+    monkeypatch.setattr(accounts, "MIN_LENGTH", len(PASSWORD) + 1)
+    monkeypatch.setattr(PasswordHasher, "check_needs_rehash", lambda self, stored: True)
+    assert site.people.accounts.log_in("Ada", PASSWORD) == known
 
 
 def test_an_admin_makes_changes_and_deletes_accounts(site: Site, admin: Somebody) -> None:

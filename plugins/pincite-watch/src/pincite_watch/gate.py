@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.judgement import decide
-from pincite.judgement.retraction import Retraction, is_retracted_title, retraction_of
+from pincite.judgement.provenance import Retraction, is_retracted_title, retraction_of
 from pincite.notes import Note, Value
 from pincite.text.clauses import clauses
 from pincite.text.quantities import values

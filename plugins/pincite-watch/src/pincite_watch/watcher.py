@@ -190,7 +190,7 @@ class Watcher:
             self.store.gone(page, "its title leads to another page")
         if fetched.namespace not in self.watched.namespaces:
             self.watch(Watched(namespaces=(fetched.namespace,)))
-        article = faults.checked(article_of(fetched), datetime.now(UTC).date())
+        article = faults.check_references(article_of(fetched), datetime.now(UTC).date())
         citations = [citation for claim in article.claims for citation in claim.citations]
         hosts = {host_of(url) for citation in citations for url in addresses(citation)}
         requests = self.store.spent(*map(_requests, hosts))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pincite import errors
 from pincite.judgement import decide
 from pincite.judgement.decide import REFERENCE_SUPPORTS_FROM
+from pincite.judgement.provenance import Retraction
 from pincite.judgement.references import ReferenceVerdict, Standing, Support, standing, support_of
-from pincite.judgement.retraction import Retraction
 from pincite.llm.calls import CHAT_TOKENS, Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written
@@ -94,7 +94,7 @@ class AnswerChecker:
             for passage in of_pair
             if isinstance(passage, Passage)
         ]
-        answers = iter(decide.verified(self.verifier.verify, flat))
+        answers = iter(decide.verify_each(self.verifier.verify, flat))
         return [[p if isinstance(p, Evidence) else next(answers) for p in of] for of in read]
 
     def _passages(self, text: str, document: Document) -> list[Passage | Evidence]:

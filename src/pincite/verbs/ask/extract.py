@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from pincite import errors
-from pincite.judgement.retraction import Retraction
+from pincite.judgement.provenance import Retraction
 from pincite.protocols import Encoder, Reader
 from pincite.settings import LEAST_ANSWER, LEAST_RELEVANCE
 from pincite.text import words as wording
 from pincite.text.figures import figures
 from pincite.types import Claim, Failed, Passage
-from pincite.verbs.ask import abstracts, questions, stance
+from pincite.verbs.ask import abstracts, questions
 from pincite.verbs.ask.abstracts import WHOLE, Part
 from pincite.verbs.ask.quotable import GOES_ON, LATE, Quotable, sentences_of
 from pincite.verbs.ask.report import EXTRACT, Reference
@@ -155,7 +155,7 @@ class Extractor:
         vectors: Iterable[Any] = self.encoder.encode(texts, "passage") if texts else ()
         answers = list[list[Quotable]]()
         for question in asked:
-            finds, subject = stance.reader(question), stance.subject(question)
+            finds, subject = questions.reader(question), questions.subject(question)
             candidates = list[Quotable]()
             for source in near:
                 fitting = for_question(question, references[source], of_source[source])
@@ -182,7 +182,7 @@ class Extractor:
         if is_stated:
             sure = [c for c in map(_anywhere, sentences) if c.relevance >= LEAST_OF_DETAIL]
             chosen = choose(sure, self.sentences, self.least, BEHIND_OF_DETAIL)
-        elif stance.is_yes_or_no(question):
+        elif questions.is_yes_or_no(question):
             chosen = choose(sentences, self.sentences, self.least)
         else:
             of_study = [c if c.part is Part.METHOD else _anywhere(c) for c in sentences]
@@ -236,7 +236,7 @@ def stating(question: str, sentences: Sequence[Quotable]) -> list[Quotable] | No
     """Return those with the figure or the reason asked for; None if neither is asked for."""
     of_study = [c for c in sentences if c.part not in (Part.BACKGROUND, Part.AIM)]
     if number := questions.wanted_number(question):
-        names = stance.subject(question).names_outcome
+        names = questions.subject(question).names_outcome
         stated = [c for c in of_study if number.is_in(c.text)]
         return [c for c in stated if number.effect is None or names(c.text)]
     if not (holds := questions.detail(question)):
@@ -276,7 +276,7 @@ def absent_terms(question: str, references: Sequence[Reference]) -> list[str]:
 
 def is_uncovered(question: str, absent: Sequence[str]) -> bool:
     """Whether most of what the question asks about, on one side, is in `absent` terms."""
-    for part in stance.subject(question)[:2]:
+    for part in questions.subject(question)[:2]:
         terms = questions.unanswered_terms(abstracts.without_ages(part), "")
         if terms and len(set(absent).intersection(terms)) >= MUCH_ABSENT * len(terms):
             return True
@@ -285,7 +285,7 @@ def is_uncovered(question: str, absent: Sequence[str]) -> bool:
 
 def with_sides(
     finds: Callable[[str], bool | None],
-    subject: stance.Subject,
+    subject: questions.Subject,
     reference: Reference,
     sentences: Sequence[Quotable],
 ) -> list[Quotable]:
@@ -307,7 +307,7 @@ def with_sides(
         or naming(subject.is_named, "", Part.RESULT, Part.OTHER)
     )
     sides = {s.span.start: finds(s.text) for s in deciding if s.fits is not False}
-    is_open = reference.retraction is Retraction.YES or stance.is_undecided(document.text)
+    is_open = reference.retraction is Retraction.YES or questions.is_undecided(document.text)
     if is_open or not subject.is_compared_in(document) or len(set(sides.values()) - {None}) != 1:
         return list(sentences)
     return [replace(s, agrees=sides.get(s.span.start)) for s in sentences]

@@ -13,8 +13,8 @@ from functools import partial
 
 from pincite import errors
 from pincite.errors import ServerError
+from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.judgement.references import Standing
-from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.notes import Note
 from pincite.protocols import Completion, DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import filter_hits

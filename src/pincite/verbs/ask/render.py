@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite.codec import DIGITS, values_of
+from pincite.judgement.provenance import Retraction
 from pincite.judgement.references import ReferenceVerdict, Standing, Support, standing
-from pincite.judgement.retraction import Retraction
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import bibliography, cells, templates
 from pincite.report.cells import safe_link

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, errors
 from pincite.judgement import decide
+from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.judgement.references import ReferenceVerdict, Standing
-from pincite.judgement.retraction import Retraction, retraction_of
 from pincite.notes import Note, texts
 from pincite.protocols import Usage
 from pincite.text.citation_marks import Sentence

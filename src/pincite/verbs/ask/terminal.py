@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pincite.judgement.provenance import Retraction
 from pincite.judgement.references import ReferenceVerdict, Standing, standing
-from pincite.judgement.retraction import Retraction
 from pincite.report import bibliography, cells
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import Answer, AnswerReport, Change, Checked, Reference, render_parts

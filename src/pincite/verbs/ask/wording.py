@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from pincite.judgement.provenance import Retraction, is_retracted_title
 from pincite.judgement.references import ReferenceVerdict, Standing, Support
-from pincite.judgement.retraction import Retraction, is_retracted_title
 from pincite.notes import IN_ENGLISH, QUOTED, Language
 from pincite.report import bibliography
 from pincite.report.cells import WORDS, Look, display_name, n_of, one_line

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 from pincite import codec, errors
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Unjudged, Weighed, Weight
-from pincite.judgement.provenance import UNKNOWN, Source, is_about, source_of
-from pincite.judgement.retraction import Retraction, retraction_of, with_retraction
+from pincite.judgement.provenance import (
+    UNKNOWN,
+    Retraction,
+    Source,
+    is_about,
+    retraction_of,
+    source_of,
+    with_retraction,
+)
 from pincite.library.exclusions import Exclusions
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import group_copies

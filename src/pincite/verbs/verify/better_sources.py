@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pincite.judgement import decide
 from pincite.judgement.atoms import atoms, unstated_atoms
-from pincite.judgement.retraction import Retraction, retraction_of
+from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.private_copies import citation_keys, document_keys
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
@@ -121,7 +121,7 @@ class BetterSources:
         return without_copies(allowed), excluded
 
     def _judge(self, claim: Claim, passages: Sequence[Passage]) -> list[Evidence]:
-        return decide.verified(self.verifier.verify, [(claim, passage) for passage in passages])
+        return decide.verify_each(self.verifier.verify, [(claim, passage) for passage in passages])
 
     def _read_on(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
         """Judge more of the best candidates' pages: the corpus's passages may cut evidence."""
@@ -132,7 +132,7 @@ class BetterSources:
             if document:
                 near = [p for p in cited_passages(document) if p.span.overlaps(hit.span)]
                 pages.append(cascade.Page(claim, cascade.with_covering(claim.text, near)))
-        verify = partial(decide.verified, self.verifier.verify)
+        verify = partial(decide.verify_each, self.verifier.verify)
         is_open = partial(decide.is_open, threshold=self.threshold)
         read = cascade.read_pages(pages, verify, is_open, first=1)
         by_passage = {one.passage.passage_id: one for of_page in read for one in of_page}

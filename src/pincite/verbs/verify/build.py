@@ -40,7 +40,7 @@ from pincite.verbs.verify.cited_copies import CitedCopies, corpus_copies
 from pincite.verbs.verify.estimate import Estimate
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.report import Report, coverage_of
-from pincite.wiki.suggest import corrected, date_format_of
+from pincite.wiki.suggest import correct_template, date_format_of
 from pincite.wiki.uncited import find_uncited, is_read
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class WorkLookup:
         is_page = citation.url and not any(kind in template for kind in OF_WORKS)
         is_of_work = bool(ids_of(citation) or (citation.title and not is_page))
         services = self.services if is_of_work else ()
-        needed = partial(outcomes.needed, citation)
+        needed = partial(outcomes.question_for, citation)
         outcome = outcomes.decide(citation, ask(citation, self.sources, services, needed))
         is_open = outcome.status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
         if is_open and not (is_of_work and (outcome.asked or outcome.failed)):
@@ -104,7 +104,7 @@ class WorkLookup:
             notes = tuple(difference.note for difference in outcome.differences)
         else:
             notes = () if is_open and (is_local or outcome.failed) else outcome.notes
-        corrections, template_after = corrected(
+        corrections, template_after = correct_template(
             citation.definition.of(article.source),
             article.language,
             citation.title or "",
@@ -142,7 +142,7 @@ class Run:
         findings: list[Finding] = []
         uncited: tuple[Uncited, ...] | None = None
         stopped = False
-        article = faults.checked(article, datetime.now(UTC).date())
+        article = faults.check_references(article, datetime.now(UTC).date())
         try:
             self.pipeline.copies.prepare(article)
             for finding in self.pipeline.findings(article):
@@ -238,7 +238,7 @@ def _open_online(
 
     pages = stack.enter_context(web_pages(settings.web, fetching))
     candidates = web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
-    services = online.opened(settings.references, settings.web)
+    services = online.open_services(settings.references, settings.web)
     return _Online(pages, stack.enter_context(candidates), stack.enter_context(services))
 
 

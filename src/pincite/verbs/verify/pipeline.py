@@ -25,7 +25,7 @@ from pincite.judgement.findings import (
     not_read,
     without_verdict,
 )
-from pincite.judgement.retraction import with_retraction
+from pincite.judgement.provenance import with_retraction
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions, copied_from
 from pincite.library.private_copies import mentions, names_of
 from pincite.notes import Note
@@ -217,7 +217,7 @@ class VerifyPipeline:
         return ReadSource(citation, cited, aim_of(citation, source), cited_passages(source))
 
     def _verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        return decide.verified(self.verifier.verify, pairs)
+        return decide.verify_each(self.verifier.verify, pairs)
 
     def _judge_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """Judge each source. If the verdict stays open, read everything worth reading."""

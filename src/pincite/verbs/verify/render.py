@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from pincite.judgement.findings import rendered, rendered_uncited
+from pincite.judgement.findings import render_one, render_uncited
 from pincite.notes import IN_ENGLISH, Language, Note, phrase
 from pincite.references.faults import traces
 from pincite.report import cells, templates
@@ -60,12 +60,12 @@ def to_html(report: Report, today: date | None = None, wrong: Collection[str] = 
     }
     macros: Any = templates.page("finding.html.j2").make_module(shared)
     entries = [
-        rendered(partial(macros.entry, rank=rank), finding)
+        render_one(partial(macros.entry, rank=rank), finding)
         for rank, finding in enumerate(report.findings, 1)
     ]
     uncited = None
     if report.uncited is not None:
-        uncited = [rendered_uncited(macros.uncited, item) for item in report.uncited]
+        uncited = [render_uncited(macros.uncited, item) for item in report.uncited]
     pairs = list(zip(report.findings, entries, strict=True))
     return templates.page("report.html.j2").render(
         shared,
@@ -294,8 +294,8 @@ def _in_columns(table: Iterable[Row], columns: Sequence[str]) -> list[Sequence[o
 def _table(report: Report) -> list[Row]:
     table: list[Row] = []
     for rank, finding in enumerate(report.findings, 1):
-        table += rendered(partial(_rows_of, report, rank), finding)
-    return table + [rendered_uncited(_uncited_row, item) for item in report.uncited or ()]
+        table += render_one(partial(_rows_of, report, rank), finding)
+    return table + [render_uncited(_uncited_row, item) for item in report.uncited or ()]
 
 
 def _rows_of(report: Report, rank: int, finding: Finding) -> list[Row]:

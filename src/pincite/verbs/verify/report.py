@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pincite import codec
 from pincite.codec import Probability
-from pincite.judgement.findings import may_be_unverifiable, rendered, rendered_uncited
+from pincite.judgement.findings import may_be_unverifiable, render_one, render_uncited
 from pincite.notes import Note
 from pincite.report.cells import REASONS, n_of
 from pincite.text.identifiers import doi_address, pubmed_address
@@ -324,11 +324,11 @@ class Report(codec.JsonReport):
         """Return what writes fields of which one bad item must not cost the others."""
         write = partial(codec.values_of, digits=codec.DIGITS)
         return {
-            "findings": lambda findings: [rendered(write, finding) for finding in findings],
+            "findings": lambda findings: [render_one(write, finding) for finding in findings],
             "uncited": lambda uncited: (
                 None
                 if uncited is None
-                else [rendered_uncited(write, sentence) for sentence in uncited]
+                else [render_uncited(write, sentence) for sentence in uncited]
             ),
         }
 

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pincite.judgement.findings import rendered
+from pincite.judgement.findings import render_one
 from pincite.report import cells
 from pincite.report.cells import WORKS, judged_in, why_excluded, why_unchecked
 from pincite.types import (
@@ -164,7 +164,7 @@ def _findings_table(findings: Ranked) -> Table:
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
         verdict = Text(wording.verdict(finding.label), style=wording.LOOKS[finding.label].style)
-        table.add_row(str(rank), verdict, _hanging(rendered(_details, finding)))
+        table.add_row(str(rank), verdict, _hanging(render_one(_details, finding)))
     return table
 
 
@@ -304,7 +304,7 @@ def _unchecked_tables(findings: Ranked) -> Iterator[RenderableType]:
         title = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
         if group.steps:
             title.append(f"\n{group.steps}", style="dim")
-        rows = [(str(rank), rendered(_open_claim, finding)) for rank, finding in group.findings]
+        rows = [(str(rank), render_one(_open_claim, finding)) for rank, finding in group.findings]
         yield _list(title, 4, rows)
 
 

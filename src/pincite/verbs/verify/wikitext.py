@@ -10,7 +10,7 @@ from datetime import date
 from functools import partial
 from itertools import dropwhile
 
-from pincite.judgement.findings import contradicted_words, rendered, rendered_uncited
+from pincite.judgement.findings import contradicted_words, render_one, render_uncited
 from pincite.report import cells
 from pincite.report.cells import WORKS
 from pincite.text.hosts import host_of
@@ -57,11 +57,11 @@ def to_wikitext(report: Report, today: date, wrong: Collection[str] = ()) -> str
     findings = [finding for finding in report.findings if _has_block(finding, dates)]
     works = _works_to_look_at(report)
     blocks = [
-        rendered(partial(_block, number=number, dates=dates, wrong=wrong), finding)
+        render_one(partial(_block, number=number, dates=dates, wrong=wrong), finding)
         for number, finding in enumerate(findings, 1)
     ]
     blocks += [
-        rendered_uncited(partial(_uncited_block, dates=dates), sentence)
+        render_uncited(partial(_uncited_block, dates=dates), sentence)
         for sentence in report.uncited or ()
     ]
     blocks += [_work_block(result, report.language) for result in works]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import extras, options
+from pincite.cli import options, shell
 from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.report.cells import one_line
@@ -53,7 +53,7 @@ def command() -> None:
 def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe."""
     wanted = recipes.recipe_in(recipe)
-    extras.require("train")
+    shell.require("train")
     from pincite_lab.training.verifier import train_verifier
 
     run = Run(recipe=wanted, **given)
@@ -80,7 +80,7 @@ def _with_loss(display: options.Display) -> Callable[[int, int, float], None]:
 @options.quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     """Export the trained MODEL to the folder OUT, for --verifier or a server."""
-    extras.require("train")
+    shell.require("train")
     from pincite_lab.training.export import export as write
 
     write(model, out, **given)
@@ -116,7 +116,7 @@ def learn(undo: bool, config: Path | None, as_json: bool, quiet: bool, **given: 
     if undo:
         _print_result(_undo(config), as_json, quiet)
         return
-    extras.require("train")
+    shell.require("train")
     with options.progress(quiet) as display, options.resumable():
         result = _learn(display, config, **given)
     _print_result(result, as_json, quiet)

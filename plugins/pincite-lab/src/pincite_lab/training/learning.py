@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pincite
-from pincite.documents.collection import collected
+from pincite.documents.collection import collect
 from pincite.documents.jsonl import LabelledClaim
 from pincite.durable import data_path
 from pincite.errors import InputError
@@ -68,7 +68,7 @@ def shipped_passages() -> tuple[list[Passage], list[Passage]]:
 
     By alternate documents: those to train on, and those to compare on.
     """
-    collection = collected([DEMOS / name for name in _TEXTS])
+    collection = collect([DEMOS / name for name in _TEXTS])
     pages = [page for piece in collection.pieces for page in collection.read(piece)]
     of_pages = list(filter(None, (passages(page) for page in pages if isinstance(page, Document))))
     return list(itertools.chain(*of_pages[::2])), list(itertools.chain(*of_pages[1::2]))

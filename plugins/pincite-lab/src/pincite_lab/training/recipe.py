@@ -20,7 +20,7 @@ from pincite.errors import ConfigError
 SHIPPED = Path(__file__).parent / "verifier.toml"
 MAX_BAD = 20  # malformed rows skipped per file before the run is rejected
 GROUPS = "groups.jsonl"  # in a run's folder
-STATE = "state.pt"
+STATE = "state.safetensors"
 RECORD = "run.json"
 MODEL = "model"
 

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 
 from pincite import durable
 from pincite.errors import InputError
@@ -167,9 +168,12 @@ def rate_at(step: int, n_steps: int, warmup: float) -> float:
 
 def save(folder: Path, done: int, loss: float, parameters: dict[str, Any], optimizer: Any) -> None:
     """Write the weights, AdamW's moments, the number of steps done and a log line."""
-    weights = {name: parameter.detach() for name, parameter in parameters.items()}
+    tensors = {f"weight {name}": p.detach() for name, p in parameters.items()}
+    for name, parameter in parameters.items():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"{key} {name}"] = value
     with durable.replacing(folder / STATE) as part:
-        torch.save({"step": done, "weights": weights, "optimizer": optimizer.state_dict()}, part)
+        save_file({k: t.contiguous().cpu() for k, t in tensors.items()}, part, {"step": str(done)})
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(json.dumps({"step": done, "loss": round(loss, 4)}) + "\n")
 
@@ -183,20 +187,25 @@ def restore(path: Path, parameters: dict[str, Any], optimizer: Any) -> int:
     if not path.exists():
         return 0
     try:
-        state = torch.load(path, "cpu", weights_only=True)
-        done, weights = int(state["step"]), state["weights"]
-    except (OSError, RuntimeError, UnpicklingError, KeyError, ValueError) as error:
+        with safe_open(path, "pt") as state:
+            done = int((state.metadata() or {})["step"])
+            tensors = {key: state.get_tensor(key) for key in state.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read as the state of a run ({error}). Delete it to start over."
         ) from error
-    expected = {name: tuple(parameter.shape) for name, parameter in parameters.items()}
-    saved = {name: tuple(weight.shape) for name, weight in weights.items()}
+    expected = {f"weight {name}": tuple(p.shape) for name, p in parameters.items()}
+    saved = {k: tuple(t.shape) for k, t in tensors.items() if k.startswith("weight ")}
     if differing := [key for key in {**saved, **expected} if saved.get(key) != expected.get(key)]:
         raise InputError(
             f"{path} does not fit this network, first at {differing[0]!r}: it has another base, "
             "or other layers were frozen. Train in another folder."
         )
-    for name, weight in weights.items():
-        parameters[name].data.copy_(weight)
-    optimizer.load_state_dict(state["optimizer"])
+    for key, value in tensors.items():
+        kind, name = key.split(" ", 1)
+        if kind == "weight":
+            parameters[name].data.copy_(value)
+        else:
+            on = "cpu" if kind == "step" else parameters[name].device
+            optimizer.state.setdefault(parameters[name], {})[kind] = value.to(on)
     return done

@@ -82,7 +82,7 @@ async def add_copy(
     """
     job = await run_sync(readable, site, job_id, who)
     async with upload_form(request, who, site, FIELDS, LONG) as (upload_id, form):
-        source = _source(site, job, claim, citation)
+        source = await run_sync(_source, site, job, claim, citation)
         folder = site.uploads.at(upload_id)
         stored = await run_sync(_attach, site, who, source, form, folder, limiter=READERS)
     await run_sync(site.uploads.remove, upload_id)
