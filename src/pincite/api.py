@@ -35,7 +35,6 @@ from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask.report import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
 from pincite.verbs.check import render as check_render
-from pincite.verbs.check import report as check_report
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.report import Check, CheckReport
 from pincite.verbs.check.spoken import Occasion
@@ -88,8 +87,8 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_html(self) -> str:
         """Return one self-contained page, as in the command line's `--html`."""
-        page, _, _ = _RENDERERS[type(self.record)]
-        return str(page.to_html(self.record))
+        render, _ = _RENDERERS[type(self.record)]
+        return str(render.to_html(self.record))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return a pandas table with a row per citation, judged passage, or sentence.
@@ -104,13 +103,13 @@ class Report(Generic[Record_co, Result_co]):
         except ImportError as error:
             message = "to_frame() needs pandas, which is not installed: pip install pandas"
             raise MissingExtra(message) from error
-        _, table, _ = _RENDERERS[type(self.record)]
-        return pandas.DataFrame(list(table.rows(self.record)), columns=list(table.COLUMNS))
+        render, _ = _RENDERERS[type(self.record)]
+        return pandas.DataFrame(list(render.rows(self.record)), columns=list(render.COLUMNS))
 
     def __str__(self) -> str:
         shown = io.StringIO()
         console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
-        _, _, terminal = _RENDERERS[type(self.record)]
+        _, terminal = _RENDERERS[type(self.record)]
         terminal.print_report(self.record, console)
         return shown.getvalue()
 
@@ -128,11 +127,11 @@ class Report(Generic[Record_co, Result_co]):
         return f'{frame} srcdoc="{whole}"></iframe>'
 
 
-# Per record: the modules that render its page and its table, and the one that prints it.
-_RENDERERS: dict[type, tuple[Any, Any, Any]] = {
-    VerifyReport: (verify_render, verify_render, verify_terminal),
-    CheckReport: (check_render, check_report, check_terminal),
-    AnswerReport: (ask_render, ask_render, ask_terminal),
+# Per record: the module that renders its page and its table, and the one that prints it.
+_RENDERERS: dict[type, tuple[Any, Any]] = {
+    VerifyReport: (verify_render, verify_terminal),
+    CheckReport: (check_render, check_terminal),
+    AnswerReport: (ask_render, ask_terminal),
 }
 
 

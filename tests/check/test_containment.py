@@ -17,7 +17,7 @@ from pincite.types import Claim, Evidence, Failed, Passage, Span, StatementType
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import Candidate, CheckPipeline, PassageFinder
-from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading, to_csv
+from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading
 
 BAD = "unlucky"
 TEXTS = ["The mill of Varde closed in 1934.", f"The {BAD} mill of Varde closed in 1934."]
@@ -134,7 +134,7 @@ def printed(found: CheckReport) -> str:
 RENDERERS: list[Callable[[CheckReport], str]] = [
     CheckReport.to_json,
     render.to_html,
-    to_csv,
+    render.to_csv,
     render.to_markdown,
     render.to_footnotes,
     render.to_claimreview,
@@ -165,10 +165,10 @@ def test_a_statement_that_cannot_be_shown_leaves_the_others() -> None:
     (result,) = bad.results
     reading = replace(result.reading, kind="no kind")  # type: ignore[arg-type]
     bad = replace(bad, results=(replace(result, reading=reading),))
-    for to_format in (CheckReport.to_json, render.to_html, to_csv, render.to_markdown, printed):
+    for to_format in [*RENDERERS[:4], printed]:
         shown = to_format(report(sound, bad))
         assert "0.example" in shown
-        assert "tram was sold" in shown or to_format is to_csv, "a row is of a reading"
+        assert "tram was sold" in shown or to_format is render.to_csv, "a row is of a reading"
     assert json.loads(report(sound, bad).to_json())["n_statements"] == 2
 
 

@@ -14,7 +14,7 @@ import pincite
 from pincite.api import Report
 from pincite.corpus.protocol import Corpus
 from pincite.verbs.ask import render as ask_render
-from pincite.verbs.check import report as check_table
+from pincite.verbs.check import render as check_render
 from pincite.verbs.verify import render as verify_table
 
 
@@ -32,7 +32,7 @@ def corpus(tmp_path: Path) -> Iterator[Corpus]:
     ("record", "columns", "n_rows"),
     [
         (verify_report(), verify_table.COLUMNS, len(list(verify_table.rows(verify_report())))),
-        (check_report(), check_table.COLUMNS, len(list(check_table.rows(check_report())))),
+        (check_report(), check_render.COLUMNS, len(list(check_render.rows(check_report())))),
         (everything(), ask_render.COLUMNS, len(list(ask_render.rows(everything())))),
     ],
     ids=["verify", "check", "ask"],

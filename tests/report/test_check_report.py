@@ -22,7 +22,7 @@ from pincite.judgement.provenance import Source, SourceKind
 from pincite.report.cells import BARS, REASONS
 from pincite.types import Bar, Exclusion, Reason, Unchecked
 from pincite.verbs.check import render, terminal, wording
-from pincite.verbs.check.report import CheckReport, to_csv
+from pincite.verbs.check.report import CheckReport
 from pincite.verbs.check.spoken import Occasion
 
 
@@ -72,7 +72,7 @@ def test_what_contradicts_a_reading_comes_first_and_independent_sources_before_o
     assert footnotes.index("[^1]: Against") < footnotes.index(": For")
     shown = console_text(report, limit=1)
     assert shown.index("against") < shown.index("for  ")
-    rows = [line.split(",") for line in to_csv(report).splitlines()]
+    rows = [line.split(",") for line in render.to_csv(report).splitlines()]
     assert rows[1][rows[0].index("source_kind")] == "press_release"
 
 
@@ -95,7 +95,7 @@ def test_the_label_names_those_who_alone_say_so(sources: list[Source], named: st
     (review,) = json.loads(render.to_claimreview(report))["@graph"]
     rating = review["reviewRating"]
     shown = console_text(report), render.to_markdown(report), render.to_footnotes(report)
-    written = *shown, render.to_html(report), to_csv(report), rating["alternateName"]
+    written = *shown, render.to_html(report), render.to_csv(report), rating["alternateName"]
     assert all(result.label in each for each in written)
     assert (named or wording.LOOKS[result.weight.outcome].label) in result.label
     assert (rating["ratingValue"] == 4) is bool(named)

@@ -19,7 +19,6 @@ from pincite.types import Label
 from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.check import render as check_render
-from pincite.verbs.check import report as check_table
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.verify import render, terminal
 
@@ -78,7 +77,7 @@ def test_markdown_gains_no_element(
 @pytest.mark.parametrize(("text", "url"), CASES)
 @pytest.mark.parametrize(
     ("sample", "table"),
-    [(report, render), (check_report, check_table)],
+    [(report, render), (check_report, check_render)],
     ids=["verify", "check"],
 )
 def test_csv_has_whole_rows_and_no_formula(

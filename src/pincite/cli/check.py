@@ -153,7 +153,7 @@ def deliver(
     from rich.console import Console
 
     from pincite.verbs.check import render, terminal
-    from pincite.verbs.check.report import to_csv
+    from pincite.verbs.check.render import to_csv
 
     writers: dict[str, Callable[[], str]] = {
         "json": report.to_json,

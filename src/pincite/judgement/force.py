@@ -14,13 +14,14 @@ from operator import itemgetter
 
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
-from pincite.judgement.contradictions import denied_in, find_correction
+from pincite.judgement.contradictions import denied_in
 from pincite.judgement.frames import (
     SHOWN,
     Frame,
     Kind,
     Sentence,
     allegations,
+    find_correction,
     is_figure,
     roots,
     terms_in,

@@ -1,4 +1,4 @@
-"""Renders check reports as HTML, ClaimReview, Markdown and YAML; writes the log."""
+"""Renders check reports as HTML, CSV, ClaimReview, Markdown and YAML; writes the log."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pincite import durable
 from pincite.codec import DIGITS, values_of
@@ -169,6 +169,71 @@ def page_of(item: Weighed) -> PageNumber | None:
     quote = None if isinstance(item.outcome, Failed) else item.outcome.quote
     document = Document(item.passage.url, item.passage.title, "", meta=dict(item.meta))
     return number_at(document, item.passage.span.start + (quote.start if quote else 0))
+
+
+# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
+
+COLUMNS = (
+    "statement reading_id reading kind reading_origin outcome label reading_doc n_texts n_failed "
+    "side doc prob_supported prob_refuted strong_contradiction published url title author "
+    "publisher source_kind own quote speaker copies failed origin corpus"
+).split()
+_Row: TypeAlias = dict[str, object]  # by column, and values without one
+
+
+def to_csv(report: CheckReport) -> str:
+    return cells.csv_text(COLUMNS, rows(report))
+
+
+def rows(report: CheckReport) -> Iterator[list[object]]:
+    """Yield the values of `COLUMNS`. A reading without evidence has one row."""
+    for check in report.checks:
+        for row in render_parts(_rows_of, check):
+            yield [None if row.get(name) == "" else row.get(name) for name in COLUMNS]
+
+
+def _rows_of(check: Check) -> list[_Row]:
+    rows = list[_Row]()
+    for result in check.results:
+        reading, weight = values_of(result.reading), values_of(result.weight, DIGITS)
+        head = {
+            **reading,
+            **weight,
+            "statement": check.statement,
+            "reading": reading["text"],
+            "reading_origin": reading["origin"],
+            "reading_doc": weight["doc"],
+            "label": result.label,
+            **dict.fromkeys(("doc", "origin")),  # of a passage
+        }
+        rows += [head | row for row in [*_evidence_rows(result), *_unused_rows(result)] or [{}]]
+    return rows
+
+
+def _evidence_rows(result: ReadingResult) -> Iterator[_Row]:
+    """Yield a row per passage for or against; of a silent document, only its best."""
+    speaking = {i.passage.doc_id for i in result.items if i.side in ("for", "against")}
+    seen = set[str]()
+    for n, item in enumerate(result.items):
+        doc_id, source, failed = item.passage.doc_id, item.source, item.failed
+        if item.side in ("for", "against") or doc_id not in speaking | seen:
+            yield {
+                **values_of(item, DIGITS),
+                **values_of(source),
+                "kind": result.reading.kind,
+                "source_kind": source.kind,
+                "strong_contradiction": n in result.weight.contradictions,
+                "copies": " ".join(item.copies),
+                "failed": f"{failed.step}: {failed.detail}" if failed else None,
+            }
+        seen.add(doc_id)
+
+
+def _unused_rows(result: ReadingResult) -> Iterator[_Row]:
+    unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
+    unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
+    for url, why in unused:
+        yield {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}
 
 
 # ── ClaimReview ───────────────────────────────────────────────────────────────────────────────────

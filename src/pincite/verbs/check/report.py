@@ -1,10 +1,10 @@
-"""The report of `check`, its JSON and its CSV."""
+"""The report of `check` and its JSON."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pincite import codec, errors
 from pincite.judgement import confirmation
@@ -12,11 +12,9 @@ from pincite.judgement.confirmation import Outcome, ReadingOrigin, Unjudged, Wei
 from pincite.judgement.decide import LEAST_DEGREE
 from pincite.notes import IN_ENGLISH, Language, Note
 from pincite.protocols import Usage
-from pincite.report import cells
 from pincite.text.words import missing_words
 from pincite.types import (
     INLINE,
-    CopyKind,
     Doc,
     Exclusion,
     Failed,
@@ -205,71 +203,3 @@ def _showable(
         sound.append(item)
     without_bad = replace(result, items=tuple(sound))
     return failed_result(result.reading) if raises(without_bad) else without_bad
-
-
-# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
-
-COLUMNS = (
-    "statement reading_id reading kind reading_origin outcome label reading_doc n_texts n_failed "
-    "side doc prob_supported prob_refuted strong_contradiction published url title author "
-    "publisher source_kind own quote speaker copies failed origin corpus"
-).split()
-_Row: TypeAlias = dict[str, object]  # by column, and values without one
-
-
-def to_csv(report: CheckReport) -> str:
-    return cells.csv_text(COLUMNS, rows(report))
-
-
-def rows(report: CheckReport) -> Iterator[list[object]]:
-    """Yield the values of `COLUMNS`. A reading without evidence has one row."""
-    for check in report.checks:
-        for row in render_parts(_rows_of, check):
-            yield [None if row.get(name) == "" else row.get(name) for name in COLUMNS]
-
-
-def _rows_of(check: Check) -> list[_Row]:
-    rows = list[_Row]()
-    for result in check.results:
-        reading, weight = (
-            codec.values_of(result.reading),
-            codec.values_of(result.weight, codec.DIGITS),
-        )
-        head = {
-            **reading,
-            **weight,
-            "statement": check.statement,
-            "reading": reading["text"],
-            "reading_origin": reading["origin"],
-            "reading_doc": weight["doc"],
-            "label": result.label,
-            **dict.fromkeys(("doc", "origin")),  # of a passage
-        }
-        rows += [head | row for row in [*_evidence_rows(result), *_unused_rows(result)] or [{}]]
-    return rows
-
-
-def _evidence_rows(result: ReadingResult) -> Iterator[_Row]:
-    """Yield a row per passage for or against; of a silent document, only its best."""
-    speaking = {i.passage.doc_id for i in result.items if i.side in ("for", "against")}
-    seen = set[str]()
-    for n, item in enumerate(result.items):
-        doc_id, source, failed = item.passage.doc_id, item.source, item.failed
-        if item.side in ("for", "against") or doc_id not in speaking | seen:
-            yield {
-                **codec.values_of(item, codec.DIGITS),
-                **codec.values_of(source),
-                "kind": result.reading.kind,
-                "source_kind": source.kind,
-                "strong_contradiction": n in result.weight.contradictions,
-                "copies": " ".join(item.copies),
-                "failed": f"{failed.step}: {failed.detail}" if failed else None,
-            }
-        seen.add(doc_id)
-
-
-def _unused_rows(result: ReadingResult) -> Iterator[_Row]:
-    unused = [(page.url, f"{page.reason}: {page.detail}") for page in result.unread]
-    unused += [(page.url, f"{page.bar}: {page.detail}") for page in result.excluded]
-    for url, why in unused:
-        yield {"side": "unused", "url": url, "failed": why, "origin": CopyKind.LIVE}

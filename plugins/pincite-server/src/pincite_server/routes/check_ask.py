@@ -19,7 +19,7 @@ from pincite.verbs.ask import render as ask_render
 from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.ask.report import AnswerReport, Checked
 from pincite.verbs.check import render, wording
-from pincite.verbs.check.report import CheckReport, Interpretation, to_csv
+from pincite.verbs.check.report import CheckReport, Interpretation
 from pincite_server import demo, forms
 from pincite_server.forms import Form
 from pincite_server.identity import Consent, Identity, Reader, Runner
@@ -38,7 +38,7 @@ CHECK_WRITERS: dict[str, Callable[[CheckReport], str]] = {
     "md": render.to_footnotes,
     "jsonld": render.to_claimreview,
     "html": render.to_html,
-    "csv": to_csv,
+    "csv": render.to_csv,
 }
 ASK_WRITERS: dict[str, Callable[[AnswerReport], str]] = {
     "bib": lambda report: bibliography.to_bibtex(report.cited_references),
