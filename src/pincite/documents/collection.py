@@ -1,4 +1,4 @@
-"""Reads files and folders, for a knowledge base (`collected`) or by address (`Sources`).
+"""Reads files and folders, for a knowledge base (`collect`) or by address (`Sources`).
 
 A manifest maps files to addresses and adds metadata: `manifest.jsonl`, a CSV file with a header, or
 a `.json` file with one object per file name, as in EvidenceSeeker. A row may also describe a page
@@ -431,7 +431,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Collection:
-    """The files to read, in order; built by `collected`."""
+    """The files to read, in order; built by `collect`."""
 
     pieces: list[Piece]
     by_address: dict[str, Entry] = field(default_factory=dict)  # rows without a file

@@ -1,7 +1,7 @@
 """Recognises the text of scanned pages and of pictures, if `pincite[ocr]` is installed.
 
 RapidOCR runs PaddleOCR's PP-OCRv6 networks, which are in its wheel, on ONNX Runtime. The readers
-run in `sandbox`, under limits of their own; `read.recognised` caches what they find.
+run in `sandbox`, under limits of their own; `read.read_scan` caches what they find.
 """
 
 import io

@@ -1,7 +1,7 @@
 """Decodes, cleans and detects the language of text; reads plain text and Markdown.
 
 Cleaning applies NFC rather than NFKC (superscripts and fractions keep their meaning), splits
-ligatures, drops invisible characters, and unifies spaces and line breaks. `cleaned` is idempotent,
+ligatures, drops invisible characters, and unifies spaces and line breaks. `clean_text` is idempotent,
 so stored text can be cleaned again without moving a span.
 """
 
@@ -46,7 +46,7 @@ _NO_WESTERN_LETTER = re.compile(f"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")  # al
 def clean_text(text: str) -> str:
     r"""Normalise to NFC; drop invisible characters, and repeated spaces and blank lines.
 
-    >>> cleaned("  Cafe\u0301 \t au\u00a0lait \r\n\r\n\r\nof\ufb01ce\u00ad ")
+    >>> clean_text("  Cafe\u0301 \t au\u00a0lait \r\n\r\n\r\nof\ufb01ce\u00ad ")
     'Café au lait\n\noffice'
     """
     # Most text is plain, which is four times faster.
@@ -133,7 +133,7 @@ def decode(data: bytes, *declared: str | None) -> str | None:
     Tries a byte order mark; UTF-8, since other encodings are almost never valid UTF-8; the labels
     in `declared`, the most trusted first (None and unknown ones are ignored); then detection.
 
-    >>> decoded("naïve".encode("latin-1"), "iso-8859-1"), decoded(bytes(range(256)))
+    >>> decode("naïve".encode("latin-1"), "iso-8859-1"), decode(bytes(range(256)))
     ('naïve', None)
     """
     text = _decode(data, [name for label in declared if (name := codec_of(label))])
@@ -218,7 +218,7 @@ def unwrap_lines(text: str) -> str:
     A line continues in the next if it is long and the next begins neither an item nor an indented
     block, so lists, tables and verse are kept.
 
-    >>> unwrapped("The old stone bridge over the river at Varde was\nopened in 1911.")
+    >>> unwrap_lines("The old stone bridge over the river at Varde was\nopened in 1911.")
     'The old stone bridge over the river at Varde was opened in 1911.'
     """
     lines = text.split("\n")

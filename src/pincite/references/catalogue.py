@@ -222,7 +222,7 @@ def arxiv_of(doi: str) -> str:
 def without_version(arxiv: str) -> str:
     """An arXiv number without its version.
 
-    >>> unversioned("2101.00001v2"), unversioned("hep-th/9901001")
+    >>> without_version("2101.00001v2"), without_version("hep-th/9901001")
     ('2101.00001', 'hep-th/9901001')
     """
     number, _, version = arxiv.rpartition("v")

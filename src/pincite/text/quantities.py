@@ -7,7 +7,7 @@ rounding conventions, checked on the pairs in tests/cases/values (`python tools/
 quantulum3, dateparser and pint return no intervals.
 
 `values` reads a text, by a pattern and a function for each kind of value. `states`, `conflict` and
-`holds` compare two values, and `unstated` a claim with its source.
+`holds` compare two values, and `unstated_values` a claim with its source.
 """
 
 import math

@@ -234,7 +234,7 @@ class ScoredSentence(NamedTuple):
 def quotable(claim: str, passage: str) -> tuple[ScoredSentence, ...]:
     """Quotable sentences, the one that shares most with the claim first.
 
-    A year or share of the claim counts one word more than in `shared`. If the passage lacks it,
+    A year or share of the claim counts one word more than in `overlap`. If the passage lacks it,
     another year or share counts instead: that sentence may contain the correct value.
     """
     # Any two years are comparable; numbers count many different things.
@@ -323,7 +323,7 @@ def _name_stems(text: str) -> set[str]:
 
 @lru_cache(maxsize=64)
 def weighted_terms(claim: str) -> Mapping[Term, float]:
-    """Return the stems and figures of a claim with what they weigh in `shared`."""
+    """Return the stems and figures of a claim with what they weigh in `overlap`."""
     of_names = _name_stems(claim)
     weights: dict[Term, float] = {
         word: _NAME_WEIGHT if word in of_names else _WORD_WEIGHT for word in content_words(claim)

@@ -71,7 +71,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Usage:
-    """What was used since the last `taken`."""
+    """What was used since the last `take`."""
 
     archive: str = host_of(WAYBACK_API)  # the host that is asked for archived copies
     requests: Counter[str] = field(default_factory=Counter)
