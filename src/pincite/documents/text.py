@@ -1,8 +1,8 @@
 """Decodes, cleans and detects the language of text; reads plain text and Markdown.
 
 Cleaning applies NFC rather than NFKC (superscripts and fractions keep their meaning), splits
-ligatures, drops invisible characters, and unifies spaces and line breaks. `clean_text` is idempotent,
-so stored text can be cleaned again without moving a span.
+ligatures, drops invisible characters, and unifies spaces and line breaks. `clean_text` is
+idempotent, so stored text can be cleaned again without moving a span.
 """
 
 import codecs

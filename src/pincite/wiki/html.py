@@ -448,7 +448,7 @@ def _coins(title: str, *, people: bool) -> dict[str, str]:
         fields["archive-url"] = fields.pop("url")
     if people and not fields.get("last"):
         names = given.get("rft.au") or given.get("rft.creator") or []
-        fields |= templates.translate_parameters({"people": "; ".join(names)})
+        fields |= templates.translate({"people": "; ".join(names)})
     for value in given.get("rft_id", []):
         name = next((n for prefix, n in _IDENTIFIERS.items() if value.startswith(prefix)), None)
         if name:

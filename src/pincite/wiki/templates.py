@@ -514,10 +514,10 @@ def address_in(text: str) -> str | None:
     return scheme + match["rest"]
 
 
-def translate_parameters(given: Mapping[str, str]) -> dict[str, str]:
+def translate(given: Mapping[str, str]) -> dict[str, str]:
     """Rename parameters to English, and split or join those that English templates do not have.
 
-    >>> translate_parameters({"people": "Karl Mott, Eva Lind", "day": "3", "month": "Mai", "year": "1911"})
+    >>> translate({"people": "Karl Mott, Eva Lind", "day": "3", "month": "Mai", "year": "1911"})
     {'day': '3', 'month': 'Mai', 'year': '1911', 'author1': 'Karl Mott', 'author2': 'Eva Lind', \
 'date': '3 Mai 1911'}
     """

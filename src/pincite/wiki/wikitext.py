@@ -656,7 +656,7 @@ def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
 def read_template(node: Node, source: str, span: Span) -> Source:
     """Parse a citation template, with parameters in plain text by English names."""
     given = {key: _value(key, p, source) for key, p in by_name(node, source).items()}
-    given = templates.translate_parameters(given) if node.edition.parameters else given
+    given = templates.translate(given) if node.edition.parameters else given
     url, stamp = given.get("url", ""), given.get("date", "")
     if node.name in templates.ARCHIVES and url and not ARCHIVE.match(url) and _STAMP.match(stamp):
         # {{wayback|url=http://a.example|date=20130501000000}}
