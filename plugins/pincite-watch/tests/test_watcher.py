@@ -199,6 +199,8 @@ def test_a_finding_stays_hidden_or_shown_again_for_another_verifier(
     work(watcher)
     assert states(database) == {"live": 1, "withdrawn": 1}
     assert len(watcher.store.published_rows(watcher.wiki, None, None, 9)) == n_shown
+    watcher.store.hide(finding_id, Hidden.WRONG)  # read before it was replaced
+    assert watcher.store.published_rows(watcher.wiki, None, None, 9) == []
 
 
 def test_a_finding_that_editors_hid_stays_hidden_when_its_sentence_comes_back(

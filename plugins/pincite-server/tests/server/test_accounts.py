@@ -60,7 +60,7 @@ def where(account: Somebody) -> str:
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_invisible_or_ambiguous_names_are_refused(site: Site, name: str) -> None:
+def test_invisible_or_ambiguous_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigError):
         valid_name(name)
 

@@ -333,9 +333,7 @@ def test_copy_needs_an_existing_identifiable_citation(ada: Somebody, site: Site)
 
 
 @pytest.mark.parametrize("number", range(len(NAMES)))
-def test_hostile_file_names_are_escaped(
-    ada: Somebody, site: Site, tmp_path: Path, number: int
-) -> None:
+def test_hostile_file_names_are_escaped(ada: Somebody, site: Site, number: int) -> None:
     client = ada.client
     job_id, book = checked_book(client, site)
     reply = hand_in(client, job_id, book, (NAMES[number], b"The bridge opened in 1911."))

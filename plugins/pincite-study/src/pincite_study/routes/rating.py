@@ -81,7 +81,7 @@ OptionalRater = Annotated[Rater | None, Depends(optional_rater)]
 
 
 def required_rater(rater: OptionalRater) -> Rater:
-    """The same. Raises Problem: 401, they have not joined."""
+    """The rater of this browser. Raises Problem: 401, they have not joined."""
     if rater is None:
         raise Problem(401, "no_rater", "Join the study first.")
     return rater
