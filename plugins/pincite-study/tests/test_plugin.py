@@ -17,7 +17,6 @@ from server.test_routes import (
 )
 from study_samples import study
 
-import make_locale
 from pincite_server import plugins
 from pincite_server.database import Database, DatabaseError
 from pincite_server.identity import Role, permissions_of
@@ -65,12 +64,3 @@ def test_studies_are_deleted_with_their_account(site: Site) -> None:
     assert done.status_code == 303
     assert store.get(made.study_id) is None
     assert store.get(other.study_id)
-
-
-def test_everything_is_translated() -> None:
-    (folder,) = [each for each in make_locale.PLUGINS if each.name == "pincite_study"]
-    catalog = make_locale.translated("de", folder)
-    assert not make_locale.untranslated(catalog)
-    path = make_locale.file_of("de", folder)
-    assert path.read_bytes() == make_locale.as_po(catalog)
-    assert path.with_suffix(".mo").read_bytes() == make_locale.as_mo(catalog)

@@ -18,7 +18,6 @@ from pincite.verbs.ask.report import Answer, AnswerReport, Checked, Reference, S
 from pincite_study.blinding import blind
 from pincite_study.items import NO_ANSWER, answers_of, draw_sample
 from pincite_study.preferences import Rating, summary
-from pincite_study.studies import CONSENTS
 
 BRIDGE = "Does the Varde bridge carry trams?"
 MILL = "Did the mill at Lunde burn?"
@@ -86,10 +85,6 @@ def test_every_other_report_has_a_row_of_its_own() -> None:
     assert found["systems"]["third"]["other"] == 2
     assert found["systems"]["second"]["first"] == 0
     assert "difference" not in found["buckets"]
-
-
-def test_consent_names_what_is_compared() -> None:
-    assert "statement" not in CONSENTS["answers"]
 
 
 def test_create_on_the_command_line(tmp_path: Path) -> None:

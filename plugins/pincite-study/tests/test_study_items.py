@@ -78,14 +78,6 @@ def test_items_are_kept_as_json_and_come_back(text: str) -> None:
     json.dumps(found.as_dict(), ensure_ascii=False).encode()  # what a database takes
 
 
-@pytest.mark.parametrize("baseline_first", [True, False])
-def test_sides_are_swapped_and_nothing_else_changes(baseline_first: bool) -> None:
-    seen = blind(item(1), baseline_first)
-    other = blind(item(1), not baseline_first)
-    assert (seen.a, seen.b) == (other.b, other.a)
-    assert (seen.claim, seen.before, seen.article) == (other.claim, other.before, other.article)
-
-
 def test_addresses_of_both_sites_are_hidden_in_every_text() -> None:
     seen = blind(item(1), baseline_first=True)
     assert seen.a.passage == Marked("Before. ", "oldsite quote 1.", " See [address] or [address].")

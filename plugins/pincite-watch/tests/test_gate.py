@@ -25,7 +25,7 @@ from pincite.types import (
     Witness,
     WitnessKind,
 )
-from pincite_watch.gate import LEAST, MEASURED, PUBLISHED, Measured, Record, record_of
+from pincite_watch.gate import PUBLISHED, Measured, Record, record_of
 from pincite_watch.shown import reasons, worklist
 
 URL = "https://mill.example/"
@@ -91,12 +91,6 @@ def test_a_value_is_shown_if_the_sentence_says_the_rest_and_the_network_agrees(
     result = CitationResult(citation, read, Label.REFUTED)
     finding = Finding(Claim("0", claim), (result,), None, Label.REFUTED, -2.0, ())
     assert record_of(finding, [Document(URL, "", sentence)], date(2026, 1, 1)).kind == kind
-
-
-def test_what_is_published_by_default_was_measured_or_never_false() -> None:
-    for measured in map(MEASURED.__getitem__, PUBLISHED):
-        assert measured.is_precise
-        assert measured.precision is None or measured.precision >= LEAST
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from edited_wiki import FERRY, WEIR, WRONG, EditedWiki, text_of
 from pincite.errors import InputError
 from pincite.wiki.api import WikiError
 from pincite_server.database import Database
-from pincite_watch import cli
-from pincite_watch.gate import PUBLISHED, Kind
+from pincite_watch.gate import Kind
 from pincite_watch.tables import findings
 
 # `pincite watch` with the loopback allowed; argument 1: the port, 2: when it ends itself. A number
@@ -164,18 +163,9 @@ def test_a_start_that_names_nothing_watches_the_same_pages(home: Path, wiki: Edi
 
 def test_kept_findings_follow_the_gate_of_each_start(home: Path, wiki: EditedWiki) -> None:
     started = ("--titles", "titles.txt", "--online", "--once", "--sources", "sources.jsonl")
+    assert watch(wiki, "never", "--publish", "of_no_kind").returncode == click.UsageError.exit_code
     for more in ((), ("--publish", Kind.SUPPORTED), ()):
         assert watch(wiki, "never", *started, *more).returncode == 0
         assert len(rows()) == 4
         shown = {row.kind for row in rows() if row.published}
         assert shown == {Kind.DATE, *more[1:]}
-
-
-@pytest.mark.parametrize("name", ["other_number", "of_no_kind"])
-def test_more_kinds_of_findings_are_published_on_request(name: str) -> None:
-    given = {"expire_days": None, "settle": None, "new_pages": False, "publish": (name,)}
-    if name in set(Kind):
-        assert cli._plan(given).publish == PUBLISHED | {Kind(name)}
-    else:
-        with pytest.raises(click.BadParameter):
-            cli._plan(given)

@@ -9,7 +9,6 @@ from server.people_of_tests import SERVER
 from server.test_routes import Entry, portal, test_every_route_enforces_its_declared_permission
 from test_watch_routes import add
 
-import make_locale
 from pincite_server import plugins
 from pincite_server.site import Site
 from pincite_watch.plugin import PLUGIN
@@ -37,10 +36,3 @@ def ids(site: Site, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def test_the_server_finds_the_plugin() -> None:
     assert PLUGIN in [each.load() for each in entry_points(group=plugins.GROUP)]
-
-
-def test_everything_is_translated() -> None:
-    (folder,) = [each for each in make_locale.PLUGINS if each.name == "pincite_watch"]
-    catalog = make_locale.translated("de", folder)
-    assert not make_locale.untranslated(catalog)
-    assert make_locale.file_of("de", folder).read_bytes() == make_locale.as_po(catalog)

@@ -276,7 +276,6 @@ class Accounts:
     # ── Logins through a provider ────────────────────────────────────────────────────────────────
 
     def by_login(self, provider: str, subject: str) -> Account | None:
-        """The account that a provider's user is linked to."""
         this = (logins.c.provider == provider) & (logins.c.subject == subject)
         return self._one(accounts.c.account_id.in_(sa.select(logins.c.account_id).where(this)))
 

@@ -111,7 +111,6 @@ ERRORS = {
 
 
 def _describe(app: FastAPI) -> None:
-    """Add result schemas and error responses to the OpenAPI document."""
     plain: Callable[[], dict[str, Any]] = app.openapi
 
     def openapi() -> dict[str, Any]:

@@ -40,7 +40,6 @@ class _Json(logging.Formatter):
     """A JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Format the record as JSON with a UTC timestamp."""
         line: dict[str, object] = {
             "at": iso(record.created),
             "level": record.levelname.lower(),

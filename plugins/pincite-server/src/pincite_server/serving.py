@@ -55,33 +55,34 @@ def serve(
         if demo:  # keeps fictional sources out of the user's copies; job processes inherit it
             os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(server.folder / "demo-copies")
         site = open_site(server, pipeline_settings.load({}, config))
+        stack.callback(site.close)
         for entry in link(site.corpora, LOCAL, server.corpora):
             if problem := fault(entry):
                 say(problem)
         listening = stack.enter_context(_listening(server))  # before the demo is indexed
         if demo:
             furnish(site, say)
-        for line in _advice(site, config):
+        for line in (*_advice(site, config), *_addresses(server, listening)):
             say(line)
+        configure_logs(server.log, requests=server.log_requests)
         slots = server.jobs_at_once
         worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
-        host, port = listening.getsockname()[:2]
-        host = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - not opened
-        shown = f"[{host}]" if ":" in host else host
-        say(f"Pincite is at http://{shown}:{port}/   (press Ctrl-C to stop)")
-        if server.wikis and server.mode == "local":
-            say(f"Token for {', '.join(server.wikis)}: {browser_token(server.folder)}")
-        configure_logs(server.log, requests=server.log_requests)
         running = uvicorn.Server(_configure(create_app(site, worker)))
         # When uvicorn exits, it raises the signal again, which would end this process before
         # running jobs have been requeued.
         signal.signal(signal.SIGTERM, lambda *_: None)
         worker.start()
-        try:
-            running.run(sockets=[listening])
-        finally:
-            worker.stop()
-            site.close()
+        stack.callback(worker.stop)  # before the site is closed
+        running.run(sockets=[listening])
+
+
+def _addresses(server: ServerSettings, listening: socket.socket) -> Iterator[str]:
+    host, port = listening.getsockname()[:2]
+    host = "localhost" if host in ("0.0.0.0", "::") else host  # noqa: S104 - not opened
+    shown = f"[{host}]" if ":" in host else host
+    yield f"Pincite is at http://{shown}:{port}/   (press Ctrl-C to stop)"
+    if server.wikis and server.mode == "local":
+        yield f"Token for {', '.join(server.wikis)}: {browser_token(server.folder)}"
 
 
 def _advice(site: Site, config: Path | None) -> Iterator[str]:
@@ -107,28 +108,29 @@ def _advice(site: Site, config: Path | None) -> Iterator[str]:
 def work(options: Mapping[str, object], config: Path | None, say: Say) -> None:
     """Run jobs until Ctrl-C or SIGTERM. Raises ConfigError: a setting is invalid."""
     server = load(options, config)
-    site = open_site(server, pipeline_settings.load({}, config))
-    slots = max(1, server.jobs_at_once)
-    worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
-    configure_logs(server.log)
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
-    worker.start()
-    say(f"Running jobs of {site.database.shown}, {slots} at once   (press Ctrl-C to stop)")
-    ended.wait()
-    worker.stop()
-    site.close()
+    with contextlib.closing(open_site(server, pipeline_settings.load({}, config))) as site:
+        slots = max(1, server.jobs_at_once)
+        worker = Worker(site.jobs, server, slots=slots, config=config, tidy=site.tidy)
+        configure_logs(server.log)
+        ended = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        worker.start()
+        say(f"Running jobs of {site.database.shown}, {slots} at once   (press Ctrl-C to stop)")
+        ended.wait()
+        worker.stop()
 
 
 class ImpatientProtocol(H11Protocol):
     """Closes a connection whose client stops sending in the middle of a request.
 
-    Time counts only while the server waits for headers, or for a body that it is ready to read.
+    Time counts only while the server waits for the first or a begun request's headers, or for a
+    body that it is ready to read. Between requests, `KEEP_ALIVE_SECONDS` is the limit.
     """
 
     seconds: float = REQUEST_SECONDS
-    _owed, _n_bytes = 0.0, 0
+    _waited = 0.0  # seconds of this request
+    _n_bytes = 0  # received of this request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -139,19 +141,29 @@ class ImpatientProtocol(H11Protocol):
         super().data_received(data)
         self._n_bytes += len(data)
         if self.conn.their_state not in OWING:
-            self._owed, self._n_bytes = 0.0, 0
+            self._waited, self._n_bytes = 0.0, 0
 
     def _tick(self) -> None:
         if self.transport.is_closing():
             return
-        if self.conn.their_state in OWING and not self.flow.read_paused:
-            self._owed += self.seconds / TICKS
-        # A body that has already been answered gets no extra time.
-        is_body = self.cycle is not None and not self.cycle.response_complete
-        if self._owed > self.seconds + is_body * self._n_bytes / BYTES_A_SECOND:
+        if self._is_owed_data:
+            self._waited += self.seconds / TICKS
+        if self._waited > self._allowed_seconds:
             self.transport.close()
             return
         self.loop.call_later(self.seconds / TICKS, self._tick)
+
+    @property
+    def _is_owed_data(self) -> bool:
+        state = self.conn.their_state
+        between_requests = state is h11.IDLE and self.timeout_keep_alive_task is not None
+        return state in OWING and not between_requests and not self.flow.read_paused
+
+    @property
+    def _allowed_seconds(self) -> float:
+        # A body that has already been answered gets no extra time.
+        is_read = self.cycle is not None and not self.cycle.response_complete
+        return self.seconds + (self._n_bytes / BYTES_A_SECOND if is_read else 0.0)
 
 
 def _configure(app: FastAPI) -> uvicorn.Config:

@@ -43,7 +43,6 @@ class People:
     providers: dict[str, Provider]
 
     def forget_old(self) -> None:
-        """Delete expired rows."""
         at = now()
         with self.database.writing() as db:
             db.execute(sessions.delete().where(~self.sessions.alive(at)))

@@ -91,8 +91,6 @@ def verify(
 
 
 def report_fetching(emit: Emit) -> Callable[[FetchStep], None]:
-    """Report each page that is fetched, by its host."""
-
     def step(now: FetchStep) -> None:
         host = now.url.partition("://")[2].partition("/")[0]
         emit("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})

@@ -21,7 +21,7 @@ from server.corpora_of_tests import (
     page_of,
     run_well,
 )
-from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, somebody
+from server.people_of_tests import PASSWORD, SERVER, MakeSite, Somebody, problem, somebody
 
 from pincite.library import private_copies
 from pincite.library.private_copies import OwnCopies, attach, named_source
@@ -89,7 +89,7 @@ def test_a_text_is_pasted_with_pages(site: Site, ada: Somebody) -> None:
     assert not list((site.server.folder / "uploads").iterdir())
 
 
-def test_a_copy_is_replaced_for_its_source(site: Site, ada: Somebody) -> None:
+def test_a_copy_is_replaced_for_its_source_and_removed(site: Site, ada: Somebody) -> None:
     job_id, book = checked_book(ada.client, site)
     old = hand_in(ada.client, job_id, book, ("draft.txt", b"Nothing is said here.")).json()
     there = f"/copies/{old['sha256']}/replace"
@@ -107,6 +107,11 @@ def test_a_copy_is_replaced_for_its_source(site: Site, ada: Somebody) -> None:
     report = ada.client.get(f"/api/v1/jobs/{checked(ada.client, site)}/result").json()
     copies = [c["copy"] for f in report["findings"] for c in f["citations"]]
     assert [copy["file"] for copy in copies if copy] == ["harbour.txt"]
+    assert 'href="/copies"' in ada.client.get("/account").text
+    for status in (303, 404):
+        removed = ada.client.post(f"/copies/{new['sha256']}/remove", data={"nothing": "1"})
+        assert removed.status_code == status
+    assert "harbour.txt" not in ada.client.get("/copies").text
 
 
 # ── Whose it is ──────────────────────────────────────────────────────────────────────────────────
@@ -218,18 +223,6 @@ def test_invalid_account_ids_are_refused(site: Site, owner: str) -> None:
         site.own.folder(owner)
 
 
-def test_copies_page(site: Site, ada: Somebody) -> None:
-    assert "harbour.txt" not in ada.client.get("/copies").text
-    _, _ = with_copy(site, ada)
-    shown = ada.client.get("/copies").text
-    assert "harbour.txt" in shown
-    assert 'href="/copies"' in ada.client.get("/account").text
-    (path,) = re.findall(r'action="(/copies/[0-9a-f]{64}/remove)"', shown)
-    assert ada.client.post(path, data={"nothing": "1"}).status_code == 303
-    assert "harbour.txt" not in ada.client.get("/copies").text
-    assert ada.client.post(path, data={"nothing": "1"}).status_code == 404
-
-
 def test_unwritable_copies_folder_is_a_503(site: Site, ada: Somebody) -> None:
     job_id, book = checked_book(ada.client, site)
     shelves = site.server.folder / OF_ACCOUNTS
@@ -332,19 +325,15 @@ def test_copy_needs_an_existing_identifiable_citation(ada: Somebody, site: Site)
     file = ("a.txt", b"The bridge opened.")
     for wrong in (("", ""), (book[0], page[1]), ("x" * 9_000, "r1")):
         assert hand_in(client, job_id, wrong, file).status_code == 404, wrong
-    reply = hand_in(client, job_id, oral, file)
-    assert (reply.status_code, reply.json()["code"]) == (422, "unknown_source")
+    problem(hand_in(client, job_id, oral, file), 422, "unknown_source")
     other = site.jobs.submit(ada.account.account_id, "verify", "t", {"text": "x"})
     assert hand_in(client, other.job_id, book, file).status_code == 404
     assert client.post(f"/jobs/{other.job_id}/nothing").status_code == 404
-    reply = client.post(f"/api/v1{page_of(job_id, book)}", json={})
-    assert (reply.status_code, reply.json()["code"]) == (422, "invalid_form")
+    problem(client.post(f"/api/v1{page_of(job_id, book)}", json={}), 422, "invalid_form")
 
 
 @pytest.mark.parametrize("number", range(len(NAMES)))
-def test_hostile_file_names_are_escaped(
-    ada: Somebody, site: Site, tmp_path: Path, number: int
-) -> None:
+def test_hostile_file_names_are_escaped(ada: Somebody, site: Site, number: int) -> None:
     client = ada.client
     job_id, book = checked_book(client, site)
     reply = hand_in(client, job_id, book, (NAMES[number], b"The bridge opened in 1911."))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
+from server.people_of_tests import problem
 from support.rows import each_row
 
 from pincite.corpus.engines import EmbeddedCorpus
@@ -114,8 +115,7 @@ def test_a_corpus_of_another_encoder_is_searched_by_words(
     assert len(found["hits"]) == 1
     assert "words only" in found["notes"][0]
     assert str(folder) not in found["notes"][0]
-    refused = client.get(f"{here}/search", params={"q": "bridge", "by": "dense"})
-    assert (refused.status_code, refused.json()["code"]) == (409, "no_meaning")
+    problem(client.get(f"{here}/search", params={"q": "bridge", "by": "dense"}), 409, "no_meaning")
     assert str(folder) not in client.get(here).text
 
 
@@ -149,8 +149,7 @@ def test_lists_come_in_pages(client: TestClient, site: Site, corpus_id: str) -> 
 def test_names_are_unique_for_their_owner_and_free_again(
     client: TestClient, corpus_id: str
 ) -> None:
-    again = client.post(C, json={"name": " Bridges "})
-    assert (again.status_code, again.json()["code"]) == (409, "name_taken")
+    problem(client.post(C, json={"name": " Bridges "}), 409, "name_taken")
     other = client.post(C, json={"name": "Towers"}).json()["corpus_id"]
     taken = client.patch(f"{C}/{other}", json={"name": "Bridges"})
     assert taken.status_code == 409

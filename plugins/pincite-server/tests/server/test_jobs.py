@@ -30,14 +30,6 @@ def found(store: JobStore, job_id: str) -> Job:
     return job
 
 
-def test_the_oldest_job_is_taken_first(store: JobStore) -> None:
-    first, _, _ = (submit(store) for _ in range(3))
-    taken = store.take("w")
-    assert taken
-    assert (taken.job_id, taken.status, taken.attempts) == (first, Status.RUNNING, 1)
-    assert store.counts()[Status.QUEUED] == 2
-
-
 def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
     job_id = submit(store)
     store.take("w")

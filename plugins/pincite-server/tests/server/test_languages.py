@@ -1,6 +1,7 @@
 """Translations: they are complete, and notes of reports keep their values in German."""
 
 import re
+from pathlib import Path
 
 import pytest
 from starlette.requests import Request
@@ -49,12 +50,13 @@ def test_a_text_without_a_code_stays_as_it_is() -> None:
         assert german(note) == str(note) == text
 
 
+@pytest.mark.parametrize("folder", [make_locale.SERVER, *make_locale.PLUGINS])
 @pytest.mark.parametrize("language", OTHERS)
-def test_everything_is_translated(language: str) -> None:
-    catalog = make_locale.translated(language)
+def test_everything_is_translated(language: str, folder: Path) -> None:
+    catalog = make_locale.translated(language, folder)
     assert not make_locale.untranslated(catalog)
     # `make locale` would write the same files again.
-    path = make_locale.file_of(language)
+    path = make_locale.file_of(language, folder)
     assert path.read_bytes() == make_locale.as_po(catalog)
     assert path.with_suffix(".mo").read_bytes() == make_locale.as_mo(catalog)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, C, run_next, send
+from server.people_of_tests import problem
 from support.rows import each_row
 
 from pincite.corpus import engines
@@ -166,8 +167,7 @@ def test_another_engine_s_is_searched_and_asked_but_not_listed(
     assert (state["n_documents"], state["listable"], state["kinds"]) == (1, False, {})
     (hit,) = client.get(f"{here}/search", params={"q": "bridge"}).json()["hits"]
     for path in ("documents", f"documents/{hit['doc_id']}"):
-        refused = client.get(f"{here}/{path}")
-        assert (refused.status_code, refused.json()["code"]) == (409, "no_catalogue")
+        problem(client.get(f"{here}/{path}"), 409, "no_catalogue")
     page = client.get(f"/corpora/{entry.corpus_id}?q=bridge").text
     assert "cannot be listed here" in page
     assert f'<a href="{URL}"' in page
@@ -221,11 +221,14 @@ def test_serve_links_the_corpora_and_reports_missing_ones(
 ) -> None:
     monkeypatch.setenv("PINCITE_SERVER_CORPORA", f"Bridges={kept}, {tmp_path / 'gone'}")
     said: list[str] = []
+    closed: list[Site] = []
+    monkeypatch.setattr(Site, "close", lambda site: closed.append(site))
     with _listening(ServerSettings(port=0)) as taken:  # so that it ends
         given = {"data": str(tmp_path / "data"), "port": taken.getsockname()[1]}
         with pytest.raises(ConfigError):
             serve(given, None, said.append)
     assert said == [f"server.corpora: gone: there is no corpus at {tmp_path / 'gone'}"]
+    assert len(closed) == 1
     site = open_site(load(given), Settings())
     found = {each.name: each.address for each in site.corpora.entries()}
     site.database.close()

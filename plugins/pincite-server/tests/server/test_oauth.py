@@ -27,6 +27,7 @@ from server.people_of_tests import (
     SERVER,
     MakeSite,
     browser,
+    problem,
     program,
     somebody,
     token_of_session,
@@ -278,8 +279,7 @@ def test_the_last_way_in_is_not_cut(make: MakeSite, provider: Provider) -> None:
     client = browser(site)
     back(client, provider.allow(away(client)))
     token_of_session(client)
-    reply = client.post("/account/logins/wiki/unlink")
-    assert (reply.status_code, reply.json()["code"]) == (409, "last_way_in")
+    problem(client.post("/account/logins/wiki/unlink"), 409, "last_way_in")
     # Who has just come from the provider needs no old password to set a first one.
     assert client.post("/account/password", data={"new": PASSWORD}).status_code == 303
 
@@ -308,8 +308,7 @@ def test_a_login_comes_back_once_and_to_its_own_provider(
 def test_a_login_begins_here_and_ends_here(make: MakeSite, provider: Provider) -> None:
     client = browser(make("reader"))
     assert client.get(f"{HERE}?link=true").status_code == 401
-    reply = client.get(HERE, headers=WAY_BACK)
-    assert (reply.status_code, reply.json()["code"]) == (403, "foreign_origin")
+    problem(client.get(HERE, headers=WAY_BACK), 403, "foreign_origin")
     [state] = parse_qs(urlsplit(away(client)).query)["state"]
     assert back(client, f"{HERE}/callback?error=access_denied&state={state}") == 403
     assert provider.seen == []
@@ -404,8 +403,7 @@ def test_a_bad_discovery_refuses_the_login_until_it_is_mended(
 ) -> None:
     client = browser(discovering())
     provider.issuer = stated
-    reply = client.get(HERE)
-    assert (reply.status_code, reply.json()["code"]) == (403, "login_refused")
+    problem(client.get(HERE), 403, "login_refused")
     provider.issuer = {}
     assert away(client).startswith(provider.base)
 

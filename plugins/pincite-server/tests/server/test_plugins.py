@@ -83,15 +83,6 @@ def test_pages_files_and_translations(plugin: Plugin, make_site: MakeSite) -> No
         assert client.get(address).text == "paint()"
 
 
-def test_without_the_plugin_nothing_is_there(make_site: MakeSite) -> None:
-    site = make_site()
-    with TestClient(create_app(site), base_url="http://127.0.0.1") as client:
-        assert "/paints" not in client.get("/help").text
-        assert client.get("/paints").status_code == 404
-    with site.database.reading() as connection:
-        assert "paints" not in sa.inspect(connection).get_table_names()
-
-
 def test_roles_with_the_permission(plugin: Plugin, make_site: MakeSite) -> None:
     site = make_site(**SERVER)
     app = create_app(site)

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+import ask_samples
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
-from server.corpora_of_tests import copy_of
+from server.corpora_of_tests import copy_of, finished
 from server.people_of_tests import SERVER, MakeSite, browser, program, somebody
 from support.rows import rows
 
@@ -187,6 +188,7 @@ def test_pages_show_only_the_forms_that_the_role_may_use(
 ) -> None:
     app = create_app(site)
     shared = site.corpora.add("another", "c", shared=Shared.EVERYBODY).corpus_id
+    result = ask_samples.everything().to_json()
     entries = list(table(app))
     posts = {
         re.compile(re.sub(r"{[^}]+}", "[^/]+", entry.path)): entry.declared
@@ -198,7 +200,9 @@ def test_pages_show_only_the_forms_that_the_role_may_use(
     for name, may, client in callers(site, app, portal):
         if name.startswith("key"):  # of a program, which sees no pages
             continue
-        for address in [*(entry.path for entry in pages), f"/corpora/{shared}"]:
+        account = site.people.accounts.by_name(name)
+        job = finished(site, "ask", result, owner=account.account_id) if account else ""
+        for address in [*(entry.path for entry in pages), f"/corpora/{shared}", f"/jobs/{job}"]:
             actions = FORM.findall(client.get(address, headers={"Accept": "text/html"}).text)
             shown.setdefault(name, set()).update(actions)
             for action in actions:
@@ -206,6 +210,8 @@ def test_pages_show_only_the_forms_that_the_role_may_use(
                 assert declared <= may, (name, address, action)
     assert {"/verify", "/check", "/ask", "/corpora"} <= shown["editor"]
     assert "/admin/accounts" in shown["admin"]
+    for role, may_run in (("editor", True), ("reader", False)):
+        assert any(action.endswith("/feedback") for action in shown[role]) is may_run
 
 
 def test_every_change_within_a_session_needs_its_csrf_token(

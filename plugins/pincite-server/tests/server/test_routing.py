@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -183,6 +184,19 @@ def test_half_a_request_is_not_waited_for(served: Callable[[float], int], half: 
     with socket.create_connection(("127.0.0.1", served(0.05)), timeout=300) as connection:
         connection.sendall(half)
         assert connection.recv(100) == b""
+
+
+def test_a_quiet_connection_stays_open_for_the_next_request(served: Callable[[float], int]) -> None:
+    ready = b"GET /healthz HTTP/1.1\r\nHost: pincite.example.org\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served(1.0)), timeout=300) as connection:
+        for pause in (0.0, 2.0):  # longer than a client may take in the middle of a request
+            time.sleep(pause)
+            connection.sendall(ready)
+            reply = b""
+            while not reply.endswith(b'{"status":"ok"}'):
+                piece = connection.recv(1000)
+                assert piece, "it was closed"
+                reply += piece
 
 
 def test_rest_of_a_refused_body_is_not_waited_for(served: Callable[[float], int]) -> None:

@@ -72,13 +72,9 @@ def test_results_are_described(make_site: MakeSite, result: str) -> None:
     jsonschema.Draft202012Validator(schema).validate(json.loads(result))
 
 
-def test_every_answer_is_as_described(make_site: MakeSite) -> None:
-    assert failures(make_site(**ROOMY), n_examples=5) == {}
-
-
-@pytest.mark.slow
-def test_every_answer_is_as_described_however_long_one_tries(
-    make_site: MakeSite, database_url: str
+@pytest.mark.parametrize("n_examples", [5, pytest.param(200, marks=pytest.mark.slow)])
+def test_every_answer_is_as_described(
+    make_site: MakeSite, database_url: str, n_examples: int
 ) -> None:
     database = "" if database_url.startswith("sqlite") else database_url
-    assert failures(make_site(database=database, **ROOMY), n_examples=200) == {}
+    assert failures(make_site(database=database, **ROOMY), n_examples) == {}

@@ -16,6 +16,7 @@ from server.people_of_tests import (
     app_of,
     browser,
     log_in,
+    problem,
     program,
     somebody,
 )
@@ -93,8 +94,7 @@ def test_terms_come_before_the_first_use_of_a_session(with_terms: MakeSite) -> N
     ada = somebody(site, Role.EDITOR, "Ada")
     sent = ada.client.get("/check?x=1", headers=PAGE)
     assert (sent.status_code, sent.headers["location"]) == (303, "/consent?next=%2Fcheck%3Fx%3D1")
-    refused = ada.client.get("/api/v1/jobs")
-    assert (refused.status_code, refused.json()["code"]) == (403, "consent_required")
+    problem(ada.client.get("/api/v1/jobs"), 403, "consent_required")
     shown = ada.client.get(sent.headers["location"], headers=PAGE).text
     assert "<em>kind</em>" in shown
     assert not re.search(r'<img|type="radio"', shown)

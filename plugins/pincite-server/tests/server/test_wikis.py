@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from samples import report
 from server.corpora_of_tests import filled, finished, run_next
-from server.people_of_tests import SERVER, MakeSite, app_of, somebody
+from server.people_of_tests import SERVER, MakeSite, app_of, problem, somebody
 from support.rows import rows, text_of
 
 from pincite.errors import ConfigError
@@ -89,8 +89,7 @@ def test_wiki_needs_a_key_in_server_mode_and_cookies_are_ignored(make_site: Make
     site = make_site(wikis=(WIKI,), **SERVER)
     client = somebody(site, Role.EDITOR).client
     client.headers |= {"Origin": WIKI, "Sec-Fetch-Site": "cross-site"}
-    reply = client.post("/api/v1/verify", json={"text": "Varde"})
-    assert (reply.status_code, reply.json()["code"]) == (401, "not_logged_in")
+    problem(client.post("/api/v1/verify", json={"text": "Varde"}), 401, "not_logged_in")
 
 
 def test_cors_is_disabled_by_default(make_site: MakeSite) -> None:

@@ -36,8 +36,7 @@ def audit_sheet(store: StudyStore, study: Study) -> str:
 
     Of each item with enough ratings, the side that the article cites.
 
-    Raises:
-        InputError: there is no such citation, or the study compares answers.
+    Raises InputError: there is no such citation, or the study compares answers.
     """
     if study.compare == "answers":
         raise InputError("Only a study of citations can be audited; this one compares answers.")
@@ -63,8 +62,7 @@ def audit_sheet(store: StudyStore, study: Study) -> str:
 def count_audit(text: str) -> str:
     """Return how often a filled sheet has each of KINDS, beside SIDE's shares, as lines of text.
 
-    Raises:
-        InputError: the text is no such sheet, an answer is not one of KINDS, or there is none.
+    Raises InputError: the text is no such sheet, an answer is not one of KINDS, or there is none.
     """
     rows = list(csv.DictReader(io.StringIO(text)))
     if not rows or "found" not in rows[0]:

@@ -76,7 +76,6 @@ class Item:
         return values
 
     def comparison(self, number: int) -> Compared:
-        """As the report of a study counts it."""
         suggested = self.tested.score if self.compare == "citations" else None
         system = self.tested.title if self.compare == "answers" else ""
         return Compared(number, self.score, suggested, self.claim, system)
@@ -142,8 +141,7 @@ def draw_sample(
     below 0, as SIDE's study with editors), the lowest first. random: any, by the seed. `worst`:
     of low-scores this share of all, whatever their log-odds; 0: those below 0.
 
-    Raises:
-        InputError: none is left.
+    Raises InputError: none is left.
     """
     once = list({_key(item): item for item in items}.values())
     if how == "low-scores":
@@ -184,8 +182,7 @@ def _key(item: Item) -> tuple[str, ...]:
 def answers_of(reports: Sequence[tuple[str, AnswerReport]]) -> Gathered:
     """Items that compare the answers of the first report with those of each other one, by name.
 
-    Raises:
-        InputError: there is one report only, or two have the same name.
+    Raises InputError: there is one report only, or two have the same name.
     """
     names = [name for name, _ in reports]
     if len(set(names)) < max(2, len(names)):
@@ -289,8 +286,6 @@ def _around(document: Document | None, span: Span, passage: str) -> tuple[str, i
 
 
 def documents_beside(jobs: JobStore, job_id: str) -> DocumentOf:
-    """The documents that a job has kept."""
-
     def document_of(doc_id: str) -> Document | None:
         kept = jobs.file(job_id, doc_id)
         return Document(**kept) if kept else None

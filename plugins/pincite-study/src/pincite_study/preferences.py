@@ -43,7 +43,6 @@ class Pair:
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """What can be preferred."""
         return *self.sides, *UNDECIDED
 
 
@@ -254,7 +253,6 @@ def _seconds(ratings: Sequence[Rating]) -> dict[str, float | None]:
 
 
 def _disputed_items(votes: _Votes) -> list[dict[str, Any]]:
-    """The items without a majority, with what was answered."""
     return [
         {
             "item": item.item,

@@ -103,16 +103,17 @@ class RatingStore:
     def join(self, study_id: str, account_id: str | None = None) -> tuple[Rater, str]:
         """Return a new rater and their key; an account that has joined before gets a new key.
 
-        Raises:
-            Ended: the study is closed, or not there.
-            Full: too many have joined without an account.
+        Raises Ended: the study is closed, or not there. Full: too many joined without an account.
         """
         key = new_id()
         with self._db.writing() as db:
             study = self._lock(db, study_id)
             if study is None or study.closed is not None:
                 raise Ended("The study is closed: nobody can join it any more.")
-            account = _account_hash(study.salt, account_id) if account_id else None
+            salt = (study.salt or "").encode()
+            account = (
+                hmac.new(salt, account_id.encode(), "sha256").hexdigest() if account_id else None
+            )
             again = (study_raters.c.study_id == study_id) & (study_raters.c.account_hash == account)
             if account and (known := db.execute(_RATERS.where(again)).first()):
                 db.execute(study_raters.update().where(again).values(key_hash=_hash(key)))
@@ -131,7 +132,6 @@ class RatingStore:
         return rater, key
 
     def rater(self, study_id: str, key: str) -> Rater | None:
-        """Return the rater of a study who holds a key."""
         is_key = study_raters.c.key_hash == _hash(key)
         row = self._db.first(_RATERS.where(is_key, study_raters.c.study_id == study_id))
         return Rater(*row) if row else None
@@ -197,7 +197,6 @@ class RatingStore:
             db.execute(study_raters.update().where(this).values(finished=now()))
 
     def forget(self, rater: Rater) -> None:
-        """Delete a rater and all their answers."""
         self._db.write(study_raters.delete().where(study_raters.c.rater_id == rater.rater_id))
 
     def _lock(self, db: sa.Connection, study_id: str) -> sa.Row[Any] | None:
@@ -286,7 +285,3 @@ def _chance(subject: str, *numbers: int) -> float:
 def _hash(key: str) -> str:
     """Of a key of 128 random bits: nothing slower is needed."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _account_hash(salt: str | None, account_id: str) -> str:
-    return hmac.new((salt or "").encode(), account_id.encode(), hashlib.sha256).hexdigest()

@@ -34,7 +34,6 @@ def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
 
 
 def as_text(report: Mapping[str, Any]) -> str:
-    """The report in a few lines, for a terminal."""
     counts, tests, agreed = report["counts"], report["sign_test"], report["agreement"]
     study, names = report["study"], names_of(report["study"]["compare"])
     baseline, tested = PAIRS[study["compare"]].sides

@@ -101,7 +101,6 @@ class Given:
 
     @property
     def rating(self) -> Rating:
-        """As the report counts it."""
         amounts = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
         evidence = {side: amount for side, amount in amounts if amount}
         return Rating(self.item, self.rater, self.choice, evidence, self.sides[0], self.seconds)
@@ -114,7 +113,6 @@ class StudyStore:
         self._db = database
 
     def create(self, owner: str, plan: Plan, items: Sequence[Item]) -> Study:
-        """A new study, open, with an invitation link."""
         # One that begins with a dash would be an option on a command line.
         study_id = next(token for token in iter(new_id, None) if not token.startswith("-"))
         values = asdict(plan) | {
@@ -165,7 +163,6 @@ class StudyStore:
             db.execute(study_raters.update().where(of_raters).values(account_hash=None))
 
     def delete(self, study_id: str) -> None:
-        """The study with all its ratings."""
         self._db.write(studies.delete().where(studies.c.study_id == study_id))
 
     def relink(self, study_id: str, *, revoke: bool = False) -> None:

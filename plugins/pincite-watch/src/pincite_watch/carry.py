@@ -70,9 +70,8 @@ def source_hash(sources: Sequence[Document | Unchecked]) -> str:
 
 def context_hash(claim: Claim, versions: Sequence[str]) -> str:
     """Hash all that a verdict depends on except the sources."""
-    cited = [[_as_cited(c) for c in citations] for citations in (claim.citations, claim.earlier)]
-    read = {name: value for name, value in asdict(claim).items() if name not in _UNREAD}
-    return _digest([read, cited, versions])
+    cited = [[_without(c, _PLACES) for c in some] for some in (claim.citations, claim.earlier)]
+    return _digest([_without(claim, _UNREAD), cited, versions])
 
 
 def inputs_hash(context: str, *sources: str) -> str:
@@ -80,8 +79,8 @@ def inputs_hash(context: str, *sources: str) -> str:
     return _digest([context, sources])
 
 
-def _as_cited(citation: Citation) -> dict[str, Any]:
-    return {name: value for name, value in asdict(citation).items() if name not in _PLACES}
+def _without(record: Claim | Citation, left_out: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in asdict(record).items() if name not in left_out}
 
 
 def _digest(values: object) -> str:

@@ -126,7 +126,9 @@ def record_of(
     kinds = [_kind(finding, *pair) for pair in zip(finding.citations, sources, strict=True)]
     kind = min([*kinds, _OF_LABEL[finding.label]], key=RANKS.__getitem__)
     shown = next((r for r, k in zip(finding.citations, kinds, strict=True) if k is kind), None)
-    shown = shown or min(finding.citations, key=_by_label, default=None)
+    if shown is None:
+        worst_first = sorted(finding.citations, key=lambda r: decide.WORST_FIRST.index(r.label))
+        shown = next(iter(worst_first), None)
     citation, outcome = (shown.citation, shown.outcome) if shown else (None, None)
     faults = citation.faults if citation else ()
     notes = [*wording.reasons(shown, finding)] if shown else []
@@ -200,7 +202,3 @@ def _says_retracted(claim: Claim, citation: Citation) -> bool:
     """Whether the article itself says so: by a template, the cited title, or in the sentence."""
     is_stated = not _RETRACTED.isdisjoint(roots(claim.sentence or claim.text))
     return citation.is_marked or is_retracted_title(citation.title or "") or is_stated
-
-
-def _by_label(result: CitationResult) -> int:
-    return decide.WORST_FIRST.index(result.label)

@@ -37,7 +37,6 @@ class Watched:
         return Watched(**{name: tuple(sorted(values)) for name, values in both.items()})
 
     def titles(self, api: ActionApi) -> list[str]:
-        """Read the lists."""
         wiki = f"{api.site.language}wiki" if api.site.host.endswith(".wikipedia.org") else ""
         titles: list[str] = []
         for category, namespace in self.categories:
@@ -125,7 +124,6 @@ def page_pile(web: Web, number: int, database: str) -> list[str]:
 
 
 def pet_scan(web: Web, number: int) -> list[str]:
-    """The titles of a saved PetScan query."""
     reply = _json(web, f"{PETSCAN}?{urlencode({'psid': number, 'format': 'json', 'doit': 1})}")
     rows = reply.get("pages")
     if rows is None:  # its form for old tools

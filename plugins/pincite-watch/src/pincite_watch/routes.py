@@ -53,11 +53,7 @@ def list_findings(
     `revision`: the one that the reader has; `current` says whether the spans refer to it.
     `hidden`: those that editors hid instead, for administrators.
     """
-    is_public = bool(store.note(wanted.wiki, PUBLIC)) and not wanted.hidden
-    if wanted.hidden and not (who and Permission.ADMIN in who.may):
-        raise Problem(403, "not_allowed", "Only administrators see hidden findings.")
-    if not (is_public or (who and Permission.READ in who.may and _is_of(who, wanted.wiki))):
-        raise Problem(401, "not_logged_in", "The findings of this wiki need a login.")
+    is_public = _check_access(store, who, wanted)
     title = wanted.title.replace("_", " ") or None
     after: Any = read_cursor(wanted.cursor, (int, str))
     rows = store.published_rows(wanted.wiki, title, after, wanted.limit + 1, hidden=wanted.hidden)
@@ -73,6 +69,17 @@ def list_findings(
         "next": following,
     }
     return _answer(request, answer, any_site=is_public)
+
+
+def _check_access(store: Watch, who: Identity | None, wanted: Wanted) -> bool:
+    """Whether everyone may read these findings. Raises Problem: 401, 403, this user may not."""
+    if wanted.hidden and not (who and Permission.ADMIN in who.may):
+        raise Problem(403, "not_allowed", "Only administrators see hidden findings.")
+    if not wanted.hidden and store.note(wanted.wiki, PUBLIC):
+        return True
+    if not (who and Permission.READ in who.may and _is_of(who, wanted.wiki)):
+        raise Problem(401, "not_logged_in", "The findings of this wiki need a login.")
+    return False
 
 
 def _is_of(who: Identity, wiki: str) -> bool:
@@ -97,6 +104,7 @@ def metrics(store: Store, who: Admin) -> Response:
 
 
 def metrics_text(status: dict[str, Any]) -> str:
+    """The figures of `Watch.status` in Prometheus' text format."""
     lines = [f'pincite_watch_pages{{state="{what}"}} {n}' for what, n in status["pages"].items()]
     for row in status["findings"]:
         labels = f'state="{row["state"]}",kind="{row["kind"]}"'
@@ -115,15 +123,22 @@ class EditorsVerdict(Body):
 
 
 @router.post("/{finding_id}/feedback", status_code=204, operation_id="give_finding_feedback")
-def give_feedback(finding_id: IdPath, body: EditorsVerdict, who: Runner, site: Stores) -> None:
+def give_feedback(
+    finding_id: IdPath, body: EditorsVerdict, who: Runner, site: Stores, store: Store
+) -> None:
     """Hide a finding from all readers, and store why as feedback."""
-    store = Watch(site.database)
     row = store.get(finding_id)
     if row is None or not _is_of(who, row.wiki):
         raise not_found()
-    record = row.record
+    # Whoever mends the article agrees with the finding.
     verdict: Verdict = "right" if body.verdict is Hidden.FIXED else "wrong"
-    opinion = Opinion(
+    site.feedback.add(who.account_id, None, verdict, _opinion_of(row, verdict, body))
+    store.hide(finding_id, body.verdict)
+
+
+def _opinion_of(row: Any, verdict: Verdict, body: EditorsVerdict) -> Opinion:
+    record = row.record
+    return Opinion(
         created=iso(now()),
         given="up" if verdict == "right" else "down",
         note=f"{body.verdict}: {body.note}".removesuffix(": "),
@@ -134,15 +149,13 @@ def give_feedback(finding_id: IdPath, body: EditorsVerdict, who: Runner, site: S
         statement=row.claim,
         statement_type="",
         said=record["label"],
-        passage=record["quote"],
+        passage=record["quote"],  # the passage around it is not stored
         quote=record["quote"],
         url=record["source_url"],
         result=row.inputs[:16],
         result_created=iso(row.judged),
         versions=json.dumps({"verifier": row.verifier, "judge": row.judge}),
     )
-    site.feedback.add(who.account_id, None, verdict, opinion)
-    store.hide(finding_id, body.verdict)
 
 
 @router.delete("/{finding_id}/feedback", status_code=204, operation_id="unhide_finding")

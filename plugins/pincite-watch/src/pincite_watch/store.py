@@ -108,7 +108,6 @@ class Watch:
             _note(db, wiki, "changes", seen.read_to)
 
     def next(self, wiki: str) -> PageRow | None:
-        """The page to check now, if any."""
         order = (pages.c.priority.desc(), pages.c.due, pages.c.title)
         due = (pages.c.wiki == wiki) & (pages.c.due <= now())
         fields = [pages.c[name] for name in PageRow._fields]
@@ -247,7 +246,6 @@ class Watch:
         return self._db.rows(wanted.order_by(findings.c.rank, findings.c.finding_id).limit(limit))
 
     def revision(self, wiki: str, title: str) -> int | None:
-        """The last revision of a page that was checked."""
         wanted = sa.select(pages.c.revision).where(_of_titles(wiki, [title]))
         last: int | None = self._db.scalar(wanted)
         return last
@@ -305,7 +303,6 @@ class Watch:
 
 
 def _with_title() -> sa.Select[Any]:
-    """Findings with their page's title."""
     same = (pages.c.wiki == findings.c.wiki) & (pages.c.page_id == findings.c.page_id)
     return sa.select(findings, pages.c.title).join_from(findings, pages, same)
 

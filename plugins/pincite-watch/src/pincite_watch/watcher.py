@@ -231,20 +231,23 @@ class Watcher:
         """
         statements = self._statements(article)
         held = self.store.held_findings(self.wiki, page_id)
-        change = match_hashes([f.inputs for f in held], [s.inputs for s in statements])
         at = now()
         expires = at + self.plan.expire_days * DAY
-        kept = [(held[f].finding_id, statements[c].place, expires) for f, c in change.kept]
+        same = match_hashes([f.inputs for f in held], [s.inputs for s in statements])
+        kept = [(held[f].finding_id, statements[s].place, expires) for f, s in same.kept]
+        new = [statements[number] for number in same.new]
+        withdrawn = [held[number] for number in same.withdrawn]
         # A source that cannot be read today withdraws nothing, until the finding expires.
-        new, gone = [statements[n] for n in change.new], [held[n] for n in change.withdrawn]
-        unread = [s for s in new if s.is_unread]
-        read = [f for f in gone if f.kind != Kind.UNCHECKED and f.expires > at]
-        for f, c in match_hashes([f.context for f in read], [s.context for s in unread]).kept:
-            kept.append((read[f].finding_id, unread[c].place, read[f].expires))
-            new.remove(unread[c])
-            gone.remove(read[f])
-        self.store.carry(kept, [f.finding_id for f in gone], revision)
-        hidden = {(x.claim_sha256, x.source_hash): x.hidden for x in held if x.hidden}
+        unread = [statement for statement in new if statement.is_unread]
+        valid = [f for f in withdrawn if f.kind != Kind.UNCHECKED and f.expires > at]
+        waiting = match_hashes([f.context for f in valid], [s.context for s in unread]).kept
+        for n_finding, n_statement in waiting:
+            finding, statement = valid[n_finding], unread[n_statement]
+            kept.append((finding.finding_id, statement.place, finding.expires))
+            withdrawn.remove(finding)
+            new.remove(statement)
+        self.store.carry(kept, [finding.finding_id for finding in withdrawn], revision)
+        hidden = {(f.claim_sha256, f.source_hash): f.hidden for f in held if f.hidden}
         for statement in new:
             if not self.limits.allow(self.store.spent(*_BUDGET)):
                 return None
@@ -257,8 +260,7 @@ class Watcher:
             }
             used = {"citations": float(len(statement.claim.citations)), **self.usage.take()}
             self.store.add_finding(statement.place, values, used)
-        waits = len(kept) > len(change.kept)
-        return at + (DAY if waits else DUE_AGAIN * self.plan.expire_days * DAY)
+        return at + (DAY if waiting else DUE_AGAIN * self.plan.expire_days * DAY)
 
     def _statements(self, article: Article) -> list[_Statement]:
         copies = self.run.pipeline.copies
@@ -273,8 +275,8 @@ class Watcher:
                 [self._source(citation, article.timestamp) for citation in some]
                 for some in (claim.citations, claim.earlier)
             )
-            text = claim.span.of(article.source)
-            place = Place(claim.span.start, claim.span.end, _sha256(text))
+            text = claim.span.of(article.source).encode("utf-8", "surrogatepass")
+            place = Place(claim.span.start, claim.span.end, hashlib.sha256(text).hexdigest())
             context, hashed = context_hash(claim, versions), _hash_of(cited)
             inputs = inputs_hash(context, hashed, _hash_of(earlier))
             statements.append(_Statement(claim, cited, place, context, hashed, inputs))
@@ -340,10 +342,6 @@ class Watcher:
 
 def _hash_of(cited: Sequence[CitedSource]) -> str:
     return source_hash([c.source for c in cited])
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _requests(host: str) -> str:

@@ -84,14 +84,12 @@ def set_password(
 
 @also_posted(pages, "/account/keys/{key_id}/revoke", then="/account")
 def revoke_key(key_id: IdPath, who: AccountOwner, site: Stores) -> None:
-    """Revoke a key."""
     if not site.people.keys.revoke(who.account_id, key_id):
         raise not_found()
 
 
 @also_posted(pages, "/account/logins/{provider}/unlink", then="/account")
 def unlink_login(provider: IdPath, who: AccountOwner, site: Stores) -> None:
-    """Unlink a login at a provider."""
     if not site.people.accounts.unlink(who.account_id, provider):
         raise not_found()
 
@@ -122,7 +120,6 @@ def confirm_identity(site: Site, request: Request, who: Identity, password: str 
 
 @pages.get("/account")
 def account_page(request: Request, who: AccountOwner, site: Stores) -> HTMLResponse:
-    """Everything about the user's account."""
     return _account_page(request, who, site)
 
 

@@ -52,25 +52,21 @@ ASK_WRITERS: dict[str, Callable[[AnswerReport], str]] = {
 
 @pages.get("/check")
 def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """A form for statement and corpus."""
     return form_page(request, who, site, "check")
 
 
 @pages.post("/check", response_model=None)
 def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
-    """Find readings of a statement, or look for evidence at once."""
     return submit(form, request, who, site, "check")
 
 
 @pages.get("/ask")
 def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """A form for question and corpus."""
     return form_page(request, who, site, "ask")
 
 
 @pages.post("/ask", response_model=None)
 def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
-    """Ask a question, and go to the page where the answer appears."""
     return submit(form, request, who, site, "ask")
 
 

@@ -206,7 +206,6 @@ def replaced_before(_sha256: str, _who: Reader) -> RedirectResponse:
 
 @pages.get("/copies")
 def copies(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """The user's own copies, with forms that replace and delete them."""
     return _copies(request, who, site)
 
 

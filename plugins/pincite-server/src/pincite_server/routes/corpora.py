@@ -3,8 +3,9 @@
 The folder of a new corpus is created with its first documents. No response reveals a folder.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -18,7 +19,7 @@ from pincite.corpus.protocol import Catalogue, Order, Selection, Way
 from pincite.errors import ConfigError, CorpusError, CorpusInUse
 from pincite.retrieval.filters import Filters, condition
 from pincite.text.hosts import without_folder
-from pincite.types import Document, Span
+from pincite.types import Document, Hit, Span
 from pincite_server import forms
 from pincite_server.corpora import CorpusEntry, Opened, Shared, hide_places
 from pincite_server.forms import Form, also_posted
@@ -49,6 +50,8 @@ from pincite_server.site import Site, Stores
 from pincite_server.tables import whole
 
 ROWS, HITS = 25, 10  # per page
+SEARCH_FIELDS = ("q", "by", "published_from", "published_to")  # of a corpus's page
+LIST_FIELDS = ("text", "kind", "order", "cursor")
 FIELD = "files"
 FILES = form_schema({FIELD: {"type": "array", "minItems": 1, "items": FILE}}, [FIELD])
 Name = Annotated[
@@ -198,6 +201,12 @@ class HitBody(BaseModel):
     start: int
     end: int
     text: Whole
+
+    @classmethod
+    def of(cls, hit: Hit) -> "HitBody":
+        start, end = hit.passage.span
+        values = asdict(hit.passage) | {"passage_id": hit.passage.passage_id}
+        return cls(rank=hit.rank, score=hit.score, start=start, end=end, **values)
 
 
 class SearchResult(BaseModel):
@@ -373,10 +382,9 @@ def list_documents(
 def get_document(corpus_id: str, doc_id: str, who: Reader, site: Stores) -> DocumentBody:
     """A document with its text and its passages."""
     document, spans = _document(site, readable(site, corpus_id, who), doc_id)
-    names = ("doc_id", "url", "title", "kind", "published", "language", "fetched", "text")
-    values = {name: getattr(document, name) for name in names} | {"meta": dict(document.meta)}
     passages = [SpanBody(passage_id=f"{doc_id}:{a}-{b}", start=a, end=b) for a, b in spans]
-    return DocumentBody(**values, n_passages=len(spans), passages=passages)
+    values = asdict(document)  # the model ignores the other fields
+    return DocumentBody(**values, doc_id=doc_id, n_passages=len(spans), passages=passages)
 
 
 @api.delete("/{corpus_id}/documents/{doc_id}", status_code=204, operation_id="delete_document")
@@ -421,56 +429,51 @@ def search_corpus(
 ) -> SearchResult:
     """Search by words (lexical), by meaning (dense), or both ranked together (hybrid)."""
     entry = readable(site, corpus_id, who)
-    filters = query.filters
-    undated = "Documents without a known date are left out."
-    notes = [undated] if filters.leaves_out_undated else []
+    filters, settings = query.filters, site.settings
+    notes = []
+    if filters.leaves_out_undated:
+        notes.append("Documents without a known date are left out.")
     with open_corpus(site, entry) as opened:
         if opened is None:
             empty = ["The corpus is empty."]
             return SearchResult(query=query.q, by="lexical", hits=[], notes=empty)
-        if opened.no_meaning and query.by in ("hybrid", "dense"):
-            raise Problem(409, "no_meaning", opened.no_meaning)
+        way = _way_of(query, opened)
         if opened.no_meaning:
             notes.append(f"Searched by words only. {opened.no_meaning}")
-        by = query.by or ("lexical" if opened.no_meaning else "hybrid")
-        chosen = (site.settings.filters.exclude_hosts, filters)
-        search = opened.corpus.by(by, *chosen, site.settings.retrieval.fusion)
-        (hits,) = search.retrieve([query.q], query.k)
-    names = ("passage_id", "doc_id", "url", "title", "about", "text")
-    shown = []
-    for hit in hits:
-        values = {name: getattr(hit.passage, name) for name in names}
-        start, end = hit.passage.span
-        shown.append(HitBody(rank=hit.rank, score=hit.score, start=start, end=end, **values))
-    return SearchResult(query=query.q, by=by, hits=shown, notes=notes)
+        excluded, fusion = settings.filters.exclude_hosts, settings.retrieval.fusion
+        (hits,) = opened.corpus.by(way, excluded, filters, fusion).retrieve([query.q], query.k)
+    return SearchResult(query=query.q, by=way, hits=[*map(HitBody.of, hits)], notes=notes)
+
+
+def _way_of(query: SearchQuery, opened: Opened) -> Way:
+    """How to search. Raises Problem: 409, only keyword search works, and another was chosen."""
+    if opened.no_meaning and query.by in ("hybrid", "dense"):
+        raise Problem(409, "no_meaning", opened.no_meaning)
+    return query.by or ("lexical" if opened.no_meaning else "hybrid")
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pages.get("/corpora")
-def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """All corpora that the user may read, and a form for a new one."""
+def corpora_page(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     listed = [(entry, _size(site, entry)) for entry in site.corpora_for(who)]
     return page(request, "corpora.html", who, corpora=listed)
 
 
 @pages.get("/corpora/{corpus_id}")
-def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
+def corpus_page(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A corpus: its documents, or what was searched for; what is wrong with a search beside it."""
     entry = readable(site, corpus_id, who)
     state = corpus_state(site, entry, who)
-    names = ("q", "by", "published_from", "published_to", "text", "kind", "order", "cursor")
-    query = {name: request.query_params.get(name, "").strip() for name in names}
+    to_search, to_list = (_typed(request, fields) for fields in (SEARCH_FIELDS, LIST_FIELDS))
     listed, result, wrong = None, None, ""
     if state.listable:
-        values = {name: query[name] for name in ("text", "kind", "order", "cursor") if query[name]}
-        documents = forms.validate(DocumentQuery, {**values, "limit": ROWS})
+        documents = forms.validate(DocumentQuery, {**to_list, "limit": ROWS})
         listed = list_documents(corpus_id, documents, who, site)
-    if query["q"]:
-        values = {name: query[name] for name in names[:4] if query[name]}
+    if "q" in to_search:
         try:
-            search = forms.validate(SearchQuery, {**values, "k": HITS})
+            search = forms.validate(SearchQuery, {**to_search, "k": HITS})
             result = search_corpus(corpus_id, search, who, site)
         except (Problem, ConfigError) as error:
             wrong = str(error)
@@ -481,17 +484,21 @@ def corpus(corpus_id: str, request: Request, who: Reader, site: Stores) -> HTMLR
         corpus=state,
         may_change=_may_change(who, entry) and not state.linked,
         listed=listed,
-        query=query,
+        query=dict.fromkeys((*SEARCH_FIELDS, *LIST_FIELDS), "") | to_search | to_list,
         result=result,
         wrong=wrong,
     )
+
+
+def _typed(request: Request, fields: Sequence[str]) -> dict[str, str]:
+    texts = {name: request.query_params.get(name, "").strip() for name in fields}
+    return {name: text for name, text in texts.items() if text}
 
 
 @pages.post("/corpora/{corpus_id}/documents")
 async def add(
     corpus_id: str, request: Request, response: Response, who: CorpusEditor, site: Stores
 ) -> RedirectResponse:
-    """Send files, and go to the page that shows the progress."""
     job = await add_documents(corpus_id, request, response, who, site)
     return forms.redirect(f"/jobs/{job.job_id}")
 
@@ -507,10 +514,9 @@ def delete(corpus_id: str, form: Form, who: CorpusEditor, site: Stores) -> Redir
 
 
 @pages.get("/corpora/{corpus_id}/documents/{doc_id}")
-def document(
+def document_page(
     corpus_id: str, doc_id: str, request: Request, who: Reader, site: Stores, passage: Words = ""
 ) -> HTMLResponse:
-    """A document, with one of its passages marked."""
     entry = readable(site, corpus_id, who)
     shown = get_document(corpus_id, doc_id, who, site)
     marked = f"{doc_id}:{passage}"

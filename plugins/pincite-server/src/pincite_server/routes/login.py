@@ -61,7 +61,6 @@ class LoginRequest(Body):
 
 @also_posted(pages, "/logout", then="/login")
 def log_out(who: SessionUser, request: Request, response: Response, site: Stores) -> None:
-    """Log out: the session ends."""
     site.people.sessions.end(request.cookies.get(cookie_name(site.server), ""))
     set_cookie(response, site.server, "session", "", 0)
 
@@ -229,7 +228,6 @@ def login_page(request: Request, who: Guest, site: Stores, next: Short = "/") ->
 
 @pages.post("/login", dependencies=[PUBLIC], name="log_in")
 def log_in_by_form(form: Form, request: Request, site: Stores) -> Response:
-    """Log in, and go to the page that was asked for."""
     then = forms.local(forms.text(form, "next"))
     answer = forms.redirect(then)
     try:

@@ -92,7 +92,6 @@ def get_metrics(request: Request, site: Stores) -> Response:
 
 @pages.post("/preferences", dependencies=[PUBLIC])
 def preferences(form: Form, site: Stores) -> RedirectResponse:
-    """Store the language in a cookie, and go back."""
     answer = forms.redirect(forms.local(forms.text(form, "back")))
     if (language := forms.text(form, "language")) in languages.LANGUAGES:
         secure = site.server.mode == "server" and site.server.secure_cookies
@@ -112,5 +111,4 @@ def static(digest: str, name: str) -> Response:
 
 @pages.get("/help")
 def help_page(request: Request, who: Guest) -> HTMLResponse:
-    """Labels, keyboard shortcuts, and what is stored."""
     return page(request, "help.html", who)

@@ -84,7 +84,6 @@ also_posted(pages, "/jobs/{job_id}/cancel", then="/jobs/{job_id}")(jobs.cancel_j
 
 @pages.get("/jobs/{job_id}")
 def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """A job: its result if there is one, else its progress."""
     job = readable(site, job_id, who)
     result = site.jobs.result(job_id) if job.ended else None
     view = VIEWS.get(job.kind)
@@ -95,7 +94,6 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
 
 @pages.get("/jobs/{job_id}/draft")
 def draft(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """A verified draft on one screen, or the progress of its job."""
     job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
@@ -155,7 +153,6 @@ def history(
 
 
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
-    """The current step in words, and the progress so far."""
     events = site.jobs.events(job.job_id, max(0, job.n_events - MAX_EVENTS))
     item = next((e.data for e in reversed(events) if e.kind == "item"), {})
     counted = item or next((e.data for e in reversed(events) if e.data.get("total")), {})
@@ -210,7 +207,6 @@ Token = Annotated[str, Path(max_length=100)]
 
 @pages.get("/s/{token}")
 def shared_result(token: Token, request: Request, who: Guest, site: Stores) -> HTMLResponse:
-    """The result that a share link opens."""
     job_id = site.people.links.job_of(token)
     job = site.jobs.get(job_id) if job_id else None
     result = site.jobs.result(job.job_id) if job else None
@@ -225,7 +221,6 @@ def shared_result(token: Token, request: Request, who: Guest, site: Stores) -> H
 
 @pages.get("/jobs/{job_id}/links")
 def links_page(job_id: IdPath, request: Request, who: Runner, site: Stores) -> HTMLResponse:
-    """The links to a result, and a form for a new one."""
     return _links(request, who, site, _sharable(site, job_id, who))
 
 
@@ -243,7 +238,6 @@ def create_link(
 def revoke_link(
     job_id: IdPath, link_id: IdPath, who: Runner, site: Stores, _form: Form
 ) -> RedirectResponse:
-    """Revoke a link: its address no longer opens anything."""
     readable(site, job_id, who)
     if not site.people.links.revoke(job_id, link_id):
         raise not_found()

@@ -54,14 +54,12 @@ pages = Router(include_in_schema=False)
 
 @pages.get("/")
 def home(request: Request, who: Reader, site: Stores) -> Response:
-    """The form that visitors see first."""
     start = site.server.start
     return forms.redirect(f"/{start}") if start != "verify" else _form(request, who, site)
 
 
 @pages.get("/verify")
 def verify_page(request: Request, who: Reader, site: Stores) -> HTMLResponse:
-    """The form for an article, and examples."""
     return _form(request, who, site)
 
 
@@ -76,7 +74,6 @@ def verify_example(form: Form, who: Runner, site: Stores) -> RedirectResponse:
 
 @pages.post("/verify", response_model=None)
 async def verify(request: Request, who: Runner, site: Stores) -> Response:
-    """Verify an article."""
     received: list[SentForm] = []
     try:
         job = await _job_of_form(request, who, site, received)

@@ -183,13 +183,10 @@ def test_counts_the_claims_and_steps_through_the_problems(wiki: Wiki) -> None:
     expect(page.locator(".pincite")).to_contain_text("multilingual-verifier")
     page.keyboard.press("n")
     at(carried)
-    page.get_by_role("button", name="Next problem").click()
-    at(tram)  # around the page
-    page.get_by_role("button", name="Previous problem").click()
-    at(carried)
-    page.keyboard.press("p")
-    at(tram)
-    for keys in ("Control+n", "Alt+n", "Shift+n"):
+    for button, mark in (("Next problem", tram), ("Previous problem", carried)):  # around the page
+        page.get_by_role("button", name=button).click()
+        at(mark)
+    for keys in ("p", "Control+n", "Alt+n", "Shift+n"):
         page.keyboard.press(keys)
         at(tram)
     page.get_by_role("button", name="Server").click()

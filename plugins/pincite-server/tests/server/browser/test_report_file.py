@@ -40,13 +40,8 @@ def opened(chromium: Browser, file: Path) -> Iterator[Page]:
     context.close()
 
 
-def test_it_can_be_read_on_a_desk_and_on_a_telephone(opened: Page) -> None:
+def test_it_can_be_read_and_a_tile_shows_its_claims_and_no_others(opened: Page) -> None:
     seen_in_all_looks(opened)
-    opened_details(opened)
-    seen_in_all_looks(opened)
-
-
-def test_a_tile_shows_its_claims_and_no_others(opened: Page) -> None:
     for label in (Label.NOT_SUPPORTED, Label.PARTLY_SUPPORTED, Label.SUPPORTED, Label.UNCHECKED):
         tile = opened.locator(f"label:has(#show-{label})")
         tile.click()
@@ -56,3 +51,5 @@ def test_a_tile_shows_its_claims_and_no_others(opened: Page) -> None:
             assert str(label) in (opened.locator(f"#{name}").get_attribute("class") or "").split()
     opened.locator("label:has(#show-all)").click()
     assert "claim-1" in opened.evaluate(SEEN)
+    opened_details(opened)
+    seen_in_all_looks(opened)

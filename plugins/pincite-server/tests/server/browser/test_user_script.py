@@ -121,14 +121,6 @@ def test_the_wiki_accepts_the_documented_line_of_common_js(wiki: MediaWiki) -> N
 
 
 @pytest.mark.parametrize("skin", SKINS)
-def test_dots_show_the_labels_of_an_article(page: Page, wiki: MediaWiki, skin: str) -> None:
-    checked(opened(page, wiki, useskin=skin))
-    assert page.locator(".pincite-dot").count() == page.locator("sup.reference[id]").count()
-    assert label_of(page, WRONG) == "refuted"
-    assert label_of(page, "first lit on 2 October 1887.") == "supported"
-
-
-@pytest.mark.parametrize("skin", SKINS)
 def test_an_editor_has_its_text_checked_and_its_preview(
     page: Page, wiki: MediaWiki, skin: str
 ) -> None:
@@ -157,6 +149,9 @@ def test_an_editor_has_its_text_checked_and_its_preview(
 
 def test_a_tagged_claim_says_why_no_tag_is_offered(page: Page, wiki: MediaWiki) -> None:
     checked(opened(page, wiki))
+    assert page.locator(".pincite-dot").count() == page.locator("sup.reference[id]").count()
+    assert label_of(page, WRONG) == "refuted"
+    assert label_of(page, "first lit on 2 October 1887.") == "supported"
     page.locator("p", has_text=WRONG).locator(".pincite-dot.pincite-refuted").click()
     page.get_by_role("button", name="Copy tag").click()
     expect(page.locator(".pincite [role=status]").last).to_contain_text("Copied")

@@ -3,6 +3,7 @@
 No page tells which side is which before the rater has finished.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -20,9 +21,8 @@ from pincite_server.requests import Body
 from pincite_server.routing import Router
 from pincite_server.site import Stores
 from pincite_study.blinding import blind
-from pincite_study.preferences import AMOUNTS, PAIRS, Amount, Comparison
+from pincite_study.preferences import PAIRS, Amount, Comparison, Side
 from pincite_study.rating import (
-    ANSWERS,
     Answer,
     Answered,
     Ended,
@@ -46,39 +46,48 @@ COOKIE = "pincite_rater"  # set for the pages of one study only
 Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 
 
-def someone(who: Guest) -> Identity | None:
+def optional_account(who: Guest) -> Identity | None:
     """The user, if they may rate; None for a visitor with the link."""
     return who if who and RATE in who.may else None
 
 
-def _study(link: Link, site: Stores, who: Annotated[Identity | None, Depends(someone)]) -> Study:
-    study = StudyStore(site.database).of_token(link)
-    if study is None and who:
-        study = StudyStore(site.database).get(link)
+OptionalAccount = Annotated[Identity | None, Depends(optional_account)]
+
+
+def study_of_link(link: Link, site: Stores, who: OptionalAccount) -> Study:
+    """The study that a link leads to. Raises Problem: 404."""
+    studies = StudyStore(site.database)
+    study = studies.of_token(link) or (studies.get(link) if who else None)
     if study is None:
         raise not_found("There is no such study, or its invitation was withdrawn.")
     return study
 
 
-Someone = Annotated[Identity | None, Depends(someone)]
-Invited = Annotated[Study, Depends(_study)]
+def rating_store(site: Stores) -> RatingStore:
+    return RatingStore(site.database)
 
 
-def _maybe(request: Request, study: Invited, site: Stores) -> Rater | None:
+StudyOfLink = Annotated[Study, Depends(study_of_link)]
+Ratings = Annotated[RatingStore, Depends(rating_store)]
+
+
+def optional_rater(request: Request, study: StudyOfLink, ratings: Ratings) -> Rater | None:
+    """The rater whose key this browser has; None if they have not joined the study."""
     key = request.cookies.get(COOKIE)
-    return RatingStore(site.database).rater(study.study_id, key) if key else None
+    return ratings.rater(study.study_id, key) if key else None
 
 
-MaybeTakingPart = Annotated[Rater | None, Depends(_maybe)]
+OptionalRater = Annotated[Rater | None, Depends(optional_rater)]
 
 
-def _surely(rater: MaybeTakingPart) -> Rater:
+def required_rater(rater: OptionalRater) -> Rater:
+    """The rater of this browser. Raises Problem: 401, they have not joined."""
     if rater is None:
         raise Problem(401, "no_rater", "Join the study first.")
     return rater
 
 
-TakingPart = Annotated[Rater, Depends(_surely)]
+RequiredRater = Annotated[Rater, Depends(required_rater)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +95,12 @@ class Visit:
     """A visit to a page of a study."""
 
     link: Link
-    study: Invited
-    who: Someone
-    rater: MaybeTakingPart  # None: they have not joined
+    study: StudyOfLink
+    who: OptionalAccount
+    rater: OptionalRater
 
 
-Visiting = Annotated[Visit, Depends()]
+CurrentVisit = Annotated[Visit, Depends()]
 
 
 # ── Pages ─────────────────────────────────────────────────────────────────────────────────────────
@@ -111,15 +120,14 @@ class Answering(Body):
 
 
 @router.get("")
-def consent(request: Request, visit: Visiting) -> Response:
-    """What the study is, with a form to join it."""
+def consent(request: Request, visit: CurrentVisit) -> Response:
     if visit.rater:
         return forms.redirect(f"/studies/{visit.link}/rate")
     return page(request, "study_consent.html", visit.who, study=visit.study, place=visit.link)
 
 
 @router.post("/join")
-def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
+def join(form: Form, visit: CurrentVisit, site: Stores, ratings: Ratings) -> RedirectResponse:
     """Join, and keep the rater's key in this browser."""
     answer = forms.redirect(f"/studies/{visit.link}/rate")
     if visit.rater:
@@ -129,43 +137,37 @@ def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     # In local mode everybody is the same account, but not the same rater.
     account = visit.who.account_id if visit.who and visit.who.account_id != LOCAL else None
     try:
-        _, key = RatingStore(site.database).join(visit.study.study_id, account)
+        _, key = ratings.join(visit.study.study_id, account)
     except Ended as error:
         raise Problem(409, "ended", str(error)) from error
     except Full as error:
         raise Problem(409, "full", str(error)) from error
-    answer.set_cookie(
-        COOKIE,
-        key,
-        max_age=KEPT_SECONDS,
-        path=f"/studies/{visit.link}",
-        httponly=True,
-        samesite="lax",
-        secure=site.server.mode == "server" and site.server.secure_cookies,
-    )
+    path = f"/studies/{visit.link}"
+    secure = site.server.mode == "server" and site.server.secure_cookies
+    answer.set_cookie(COOKIE, key, KEPT_SECONDS, path=path, secure=secure, httponly=True)
     return answer
 
 
 @router.get("/rate")
-def rate(visit: Visiting, site: Stores) -> RedirectResponse:
-    """The next statement, else the end."""
+def rate(visit: CurrentVisit, ratings: Ratings) -> RedirectResponse:
     if visit.rater is None:
         return forms.redirect(f"/studies/{visit.link}")
     try:
-        task = RatingStore(site.database).next(visit.rater)
+        task = ratings.next(visit.rater)
     except Ended:
         task = None
     return forms.redirect(f"/studies/{visit.link}/{f'tasks/{task.position}' if task else 'end'}")
 
 
 @router.get("/tasks/{position}")
-def task_page(request: Request, visit: Visiting, position: Position, site: Stores) -> Response:
-    """One statement and two sources."""
+def task_page(
+    request: Request, visit: CurrentVisit, position: Position, ratings: Ratings
+) -> Response:
     if visit.rater is None:
         return forms.redirect(f"/studies/{visit.link}")
     if visit.rater.finished or visit.study.closed:
         return forms.redirect(f"/studies/{visit.link}/end")
-    task = RatingStore(site.database).at(visit.rater, position)
+    task = ratings.at(visit.rater, position)
     if task is None:
         raise not_found()
     return page(
@@ -182,29 +184,28 @@ def task_page(request: Request, visit: Visiting, position: Position, site: Store
 
 @router.post("/tasks/{position}")
 def answer(
-    form: Form, link: Link, position: Position, rater: TakingPart, site: Stores
+    form: Form, link: Link, position: Position, rater: RequiredRater, ratings: Ratings
 ) -> RedirectResponse:
-    """Keep an answer and go on."""
     values = {name: value for name, value in forms.values_of(Answering, form).items() if value}
     body = forms.validate(Answering, values)
     said = Answered(body.answer, body.evidence_a, body.evidence_b)
     try:
-        there = RatingStore(site.database).answer(rater, position, said, body.seconds)
+        is_stored = ratings.answer(rater, position, said, body.seconds)
     except Ended as error:
         raise Problem(409, "ended", str(error)) from error
-    if not there:
+    if not is_stored:
         raise not_found()
     return forms.redirect(f"/studies/{link}/rate")
 
 
 @router.get("/end")
-def end(request: Request, visit: Visiting, site: Stores) -> Response:
+def end(request: Request, visit: CurrentVisit, ratings: Ratings) -> Response:
     """The answers, which may be changed; after the end also which side was which."""
     study, rater = visit.study, visit.rater
     if rater is None:
         return forms.redirect(f"/studies/{visit.link}")
     over = bool(rater.finished or study.closed)
-    tasks = RatingStore(site.database).tasks(rater)
+    tasks = ratings.tasks(rater)
     return page(
         request,
         "rate_end.html",
@@ -220,23 +221,20 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
 
 
 @router.post("/finish")
-def finish(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
-    """Finish, and learn which side was which."""
-    RatingStore(site.database).finish(rater)
+def finish(_form: Form, link: Link, rater: RequiredRater, ratings: Ratings) -> RedirectResponse:
+    ratings.finish(rater)
     return forms.redirect(f"/studies/{link}/end")
 
 
 @router.post("/forget")
-def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> RedirectResponse:
-    """Delete the rater and all their answers."""
-    RatingStore(site.database).forget(rater)
+def forget(_form: Form, link: Link, rater: RequiredRater, ratings: Ratings) -> RedirectResponse:
+    ratings.forget(rater)
     away = forms.redirect(f"/studies/{link}")
     away.delete_cookie(COOKIE, path=f"/studies/{link}")
     return away
 
 
 def _sides_of(task: Task) -> dict[str, Any]:
-    """What was on the two sides, and what the rater preferred."""
     assert task.said
     baseline, item = PAIRS[task.item.compare].baseline, task.item
     urls = [(item.baseline if side == baseline else item.tested).url for side in task.sides]
@@ -250,31 +248,61 @@ def _sides_of(task: Task) -> dict[str, Any]:
     }
 
 
+N_ = str  # marks a text for the translators
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The questions of a comparison, in English."""
+
+    side_a: str
+    side_b: str
+    better: str
+    how_much: str = N_("How much of the statement does it support?")
+
+
+WORDINGS: Mapping[Comparison, Wording] = {
+    "citations": Wording(
+        N_("Source A"), N_("Source B"), N_("Which source supports the words in bold better?")
+    ),
+    "passages": Wording(
+        N_("Passage A"), N_("Passage B"), N_("Which passage supports the words in bold better?")
+    ),
+    "answers": Wording(
+        N_("Answer A"),
+        N_("Answer B"),
+        N_("Which answers the question in bold better?"),
+        N_("How much of the question does it answer?"),
+    ),
+}
+NO_SIDE: Mapping[Answer, str] = {
+    "neither": N_("Neither does"),
+    "both": N_("Both equally"),
+    "unsure": N_("I cannot tell"),
+}
+AMOUNTS: Mapping[Amount, str] = {
+    "enough": N_("All of it"),
+    "partial": N_("Part of it"),
+    "none": N_("None of it"),
+}
+SIDES: Mapping[Side, str] = {
+    "existing": N_("the citation that the article has"),
+    "suggested": N_("the one that Pincite suggests"),
+    "random": N_("a random passage of the source"),
+    "chosen": N_("the passage that Pincite chose"),
+    "first": N_("the answer of the first report"),
+    "other": N_("the answer of another report"),
+}
+
+
 def _words(request: Request, compare: Comparison) -> dict[str, Any]:
-    _ = translations(language_of(request)).gettext
-    how_much = _("How much of the statement does it support?")
-    if compare == "citations":
-        a, b = _("Source A"), _("Source B")
-        better = _("Which source supports the words in bold better?")
-    elif compare == "answers":
-        a, b = _("Answer A"), _("Answer B")
-        better = _("Which answers the question in bold better?")
-        how_much = _("How much of the question does it answer?")
-    else:
-        a, b = _("Passage A"), _("Passage B")
-        better = _("Which passage supports the words in bold better?")
-    answers = {"a": a, "b": b, "neither": _("Neither does"), "both": _("Both equally")}
-    answers |= {"unsure": _("I cannot tell")}
-    told = {
-        "existing": _("the citation that the article has"),
-        "suggested": _("the one that Pincite suggests"),
-        "random": _("a random passage of the source"),
-        "chosen": _("the passage that Pincite chose"),
-        "first": _("the answer of the first report"),
-        "other": _("the answer of another report"),
+    """The words of a page in the rater's language; `told` names the sides."""
+    say, wording = translations(language_of(request)).gettext, WORDINGS[compare]
+    answers: dict[Answer, str] = {"a": wording.side_a, "b": wording.side_b, **NO_SIDE}
+    return {
+        "answers": {name: say(text) for name, text in answers.items()},
+        "amounts": {name: say(text) for name, text in AMOUNTS.items()},
+        "told": {name: say(text) for name, text in SIDES.items()},
+        "better": say(wording.better),
+        "how_much": say(wording.how_much),
     }
-    amounts = {"enough": _("All of it"), "partial": _("Part of it"), "none": _("None of it")}
-    assert set(answers) == set(ANSWERS)
-    assert set(amounts) == set(AMOUNTS)
-    words = {"answers": answers, "amounts": amounts, "better": better, "told": told}
-    return {**words, "how_much": how_much}

@@ -11,7 +11,7 @@ from pincite.verbs.verify.report import Report
 from pincite_server import forms
 from pincite_server.forms import Form
 from pincite_server.identity import Identity
-from pincite_server.jobs import Job, Status
+from pincite_server.jobs import Status
 from pincite_server.languages import language_of, translations
 from pincite_server.problems import Problem, not_found
 from pincite_server.rendering import page
@@ -47,6 +47,7 @@ def studies(request: Request, who: RaterAccount, site: Stores) -> HTMLResponse:
     """The studies that one may rate; for those who make studies, their own and a new one."""
     store, may_create = StudyStore(site.database), STUDY in who.may
     owner = None if who.is_admin else who.account_id
+    jobs = site.jobs.list_jobs(who.account_id, ROWS, None, ["verify"]) if may_create else []
     return page(
         request,
         "studies.html",
@@ -54,14 +55,13 @@ def studies(request: Request, who: RaterAccount, site: Stores) -> HTMLResponse:
         makes=may_create,
         own=store.newest(owner, ROWS) if may_create else [],
         open=store.newest(None, ROWS, open_only=True),
-        jobs=_verify_jobs(site, who) if may_create else [],
+        jobs=[job for job in jobs if job.status is Status.DONE],
         consent=CONSENTS["citations"],
     )
 
 
 @router.post("")
 def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
-    """A new study from one's jobs."""
     values = {name: value for name, value in forms.values_of(NewStudy, form).items() if value}
     body = forms.validate(NewStudy, values)
     gathered = Gathered()
@@ -99,7 +99,6 @@ def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTM
 
 @router.get("/{study_id}/ratings.csv")
 def ratings(study_id: Id, who: Researcher, site: Stores) -> Response:
-    """The ratings, under the raters' numbers."""
     text = study_report.as_csv(StudyStore(site.database), _own(site, study_id, who))
     headers = {"Content-Disposition": 'attachment; filename="ratings.csv"'}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
@@ -142,8 +141,3 @@ def _own(site: Site, study_id: str, who: Identity) -> Study:
     if study is None or not who.owns(study.owner):
         raise not_found()
     return study
-
-
-def _verify_jobs(site: Site, who: Identity) -> list[Job]:
-    jobs = site.jobs.list_jobs(who.account_id, ROWS, None, ["verify"])
-    return [job for job in jobs if job.status is Status.DONE]
