@@ -4,17 +4,21 @@ import gzip
 import json
 import os
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from documents.builders import pubmed_record as record
 from support.laws import FakeEncoder
 
+from pincite.cli import cli
 from pincite.corpus import update as module
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.corpus.update import ORIGINS, How, Origins, Outcome, update
+from pincite.corpus.origins import ORIGINS, Origins, ReadFile
+from pincite.corpus.update import Outcome, UpdateOptions, update
 from pincite.documents.inputs import Parallel
 from pincite.errors import CorpusError, InputError
 from pincite.types import Document
@@ -37,7 +41,7 @@ def docs(tmp_path: Path) -> Path:
 
 def run(corpus: EmbeddedCorpus, tmp_path: Path, *paths: Path, **how: Any) -> Outcome:
     with Origins(tmp_path / "kb", write=not how.get("dry", False)) as origins:
-        return update(corpus, origins, paths, How(**how))
+        return update(corpus, origins, paths, UpdateOptions(**how))
 
 
 def names(urls: list[str]) -> list[str]:
@@ -75,12 +79,17 @@ def test_a_dry_run_writes_nothing(corpus: EmbeddedCorpus, docs: Path, tmp_path: 
     outcome = run(corpus, tmp_path, docs, dry=True)
     assert names(outcome.added) == ["a.md", "b.txt"]
     with Origins(tmp_path / "nothing", write=False) as origins:  # nor does it need a corpus
-        assert update(None, origins, [docs], How(dry=True, prune=True)).added == outcome.added
+        assert (
+            update(None, origins, [docs], UpdateOptions(dry=True, prune=True)).added
+            == outcome.added
+        )
     assert not (tmp_path / "nothing").exists()
     assert corpus.status().n_documents == 0
     assert not (tmp_path / "kb" / ORIGINS).exists()
 
-    run(corpus, tmp_path, docs)
+    with Origins(tmp_path / "kb") as origins:  # opened for writing: a dry run leaves it alone
+        assert len(update(corpus, origins, [docs], UpdateOptions(dry=True)).added) == 2
+        assert len(update(corpus, origins, [docs], UpdateOptions()).added) == 2
     (docs / "b.txt").unlink()
     outcome = run(corpus, tmp_path, docs, dry=True, prune=True)
     assert names(outcome.removed) == ["b.txt"]
@@ -115,9 +124,26 @@ def test_a_run_that_is_stopped_goes_on(
             raise KeyboardInterrupt
 
     with Origins(tmp_path / "kb") as origins, pytest.raises(KeyboardInterrupt):
-        update(corpus, origins, [docs], How(), stop)
+        update(corpus, origins, [docs], UpdateOptions(), stop)
     assert corpus.status().n_documents == 1
     assert names(run(corpus, tmp_path, docs).added) == ["b.txt"]
+
+
+def test_an_add_that_fails_says_how_many_documents_there_are(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = EmbeddedCorpus.add
+
+    def fail_with_the_second(corpus: EmbeddedCorpus, documents: Any) -> int:
+        if corpus.status().n_documents:
+            raise CorpusError("The disk is full.")
+        return add(corpus, documents)
+
+    monkeypatch.setattr(module, "BATCH_CHARS", 1)
+    monkeypatch.setattr(EmbeddedCorpus, "add", fail_with_the_second)
+    command = ["corpus", "add", str(tmp_path / "kb"), str(docs), "--no-vectors", "-q"]
+    (line,) = CliRunner().invoke(cli, command).stderr.splitlines()
+    assert re.findall(r"\b\d+\b", line.removeprefix(str(tmp_path))) == ["1", "0"]
 
 
 def test_a_path_that_is_not_there_changes_nothing(
@@ -139,11 +165,11 @@ def test_a_damaged_memory_says_what_to_do(tmp_path: Path) -> None:
 def test_names_of_any_bytes_and_folders_that_begin_alike(tmp_path: Path) -> None:
     odd = tmp_path / "a" / os.fsdecode(b"\xff.txt")
     with Origins(tmp_path) as origins:
-        origins.record([(odd, "1", ["u"]), (tmp_path / "ab" / "c", "1", ["v"])])
-        assert origins.below([tmp_path / "a"]) == [odd.resolve()]
-        origins.lose([odd])
-        assert origins.gone([tmp_path / "a"]) == ["u"]
-        assert origins.gone([tmp_path / "ab"]) == []
+        origins.record([ReadFile(odd, "1", ["u"]), ReadFile(tmp_path / "ab" / "c", "1", ["v"])])
+        assert origins.files_below([tmp_path / "a"]) == [odd.resolve()]
+        origins.forget_files([odd])
+        assert origins.gone_below([tmp_path / "a"]) == ["u"]
+        assert origins.gone_below([tmp_path / "ab"]) == []
 
 
 # ── Manifests ────────────────────────────────────────────────────────────────────────────────────
@@ -349,7 +375,7 @@ def numbered_files(tmp_path: Path) -> Path:
 
 def filled(corpus: EmbeddedCorpus, folder: Path, files: Path, parallel: Parallel) -> Outcome:
     with Origins(folder) as origins:
-        return update(corpus, origins, [files], How(), None, parallel)
+        return update(corpus, origins, [files], UpdateOptions(), None, parallel)
 
 
 def held(corpus: EmbeddedCorpus) -> list[Any]:
