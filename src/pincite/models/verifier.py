@@ -43,7 +43,6 @@ from pincite.types import (
 MAX_TOKENS = 448  # fits a claim of 60 words and a wide passage of 250; longer rows are truncated
 SENTENCES = 2  # of a passage, judged again before the network alone refutes
 MAX_NAMED = 4  # figures or names listed in a reason
-MISREAD = WitnessKind.MISREAD
 # From which probability of support the network chooses the quote, and among how many sentences. The
 # log-odds for sharing the most with the claim, and for being the first to do so: words decide where
 # the network sees no difference (research/verifier.md).
@@ -83,11 +82,7 @@ class CrossEncoderVerifier:
     ) -> None:
         """Load a model's folder, or use a network that is there, such as a server's.
 
-        `threads`: 0 means all cores. `judged`: file that caches logits; None: no cache.
-
-        Raises:
-            MissingModel: the folder has no model that can be loaded.
-            MissingExtra: it needs torch, which is not installed.
+        `threads`, and what is raised: as of `load`. `judged`: file that caches logits, if any.
         """
         loaded = load(model, threads) if isinstance(model, Path) else model
         self._network, self.calibration = loaded.network, loaded.calibration
@@ -240,7 +235,7 @@ class LoadedNetwork(NamedTuple):
 
 
 def load(folder: Path, threads: int = 0) -> LoadedNetwork:
-    """Load the network in a model's folder; raises as `CrossEncoderVerifier`."""
+    """Load a model's folder; `threads`: 0 for all cores. Raises MissingModel and MissingExtra."""
     fingerprint, layout = weights.fingerprint(folder), weights.layout_of(folder)
     if layout:
         from pincite.models import public
@@ -373,7 +368,9 @@ def _witnesses(
     """Return what a reader can see for or against support, and the sentence that shows it."""
     is_scan = passage.recognised is not None
     if isinstance(contrary, Witness):
-        return (replace(contrary, kind=MISREAD) if is_scan else contrary,), contrary.sentence
+        return (
+            replace(contrary, kind=WitnessKind.MISREAD) if is_scan else contrary,
+        ), contrary.sentence
     witnesses: list[Witness | None] = []
     if contrary and not is_scan and _counts(claim, passage, contrary):
         witnesses.append(Witness(WitnessKind.NETWORK, sentence=contrary))
