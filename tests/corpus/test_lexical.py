@@ -234,6 +234,17 @@ def test_common_words_of_another_language_are_not_rare(corpus: EmbeddedCorpus) -
     assert mixed[-1].passage.title == "fr"
 
 
+def test_a_lost_file_of_a_segment_is_found_and_repaired(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        corpus.add([Document("u:1", "", "an ape and a bear")])
+    for suffix in (".pos", ".fieldnorm"):
+        (lost,) = (folder / "g1").rglob(f"*{suffix}")
+        lost.unlink()
+        assert [found.place for found in verify(folder)] == [str(lost)]
+        assert [found.repaired for found in verify(folder, repair=True)] == [True]
+
+
 @pytest.fixture
 def behind(tmp_path: Path) -> Path:
     """As after a full disk: changes are committed, and the word index has none of them."""

@@ -19,7 +19,7 @@ from pincite.corpus import dense, engines, generation, maintenance
 from pincite.corpus.engines import EmbeddedCorpus
 from pincite.corpus.generation import POINTER, point_to
 from pincite.corpus.maintenance import optimize, rebuild, verify
-from pincite.corpus.protocol import Finding
+from pincite.corpus.protocol import Finding, IndexKind
 from pincite.durable import n_bytes
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Floats
@@ -371,7 +371,8 @@ def test_smaller_and_the_same(folder: Path) -> None:
     assert verify(folder) == []
     optimize(folder, index="hnsw")
     assert verify(folder) == []
-    for index, kept in ((None, "hnsw"), ("ivf", "ivf"), (None, "ivf")):
+    steps: list[tuple[IndexKind | None, str]] = [(None, "hnsw"), ("ivf", "ivf"), (None, "ivf")]
+    for index, kept in steps:
         rebuild(folder, FakeEncoder(), index=index)
         optimize(folder)
         with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:

@@ -91,6 +91,7 @@ def test_it_is_a_verifier(routed: RoutedVerifier) -> None:
         (Claim.alone(GERMAN_CLAIM), passage(GERMAN), True),
         (Claim("", "Varde 1911.", language="de"), passage(ENGLISH), True),  # of a German article
         (Claim.alone("橋は1911年に開業した。"), passage(ENGLISH), True),
+        (Claim.alone(FINNISH), passage(ENGLISH), True),  # not for the network of English
         (Claim.alone(CLAIM), passage(FINNISH), False),  # nobody reads it: as without the other
     ],
 )
