@@ -146,7 +146,7 @@ def covered(claim: str, *sentences: str, language: str | None = None) -> tuple[D
 
 
 DREW, OPENED = "Ingrid Holm drew all the plans herself.", "The bridge was opened in 1911."
-SAME = [f"The bridge was opened in 1911, says report {n} of the {'old ' * 15}." for n in "abcdefgh"]
+SAME = [f"The bridge was opened in 1911, says report {n} of the {'old ' * 16}." for n in "abcdefgh"]
 WITH_PRONOUN = "Varde got a second crossing. It was opened by Ingrid Holm in 1911."
 
 
@@ -154,7 +154,7 @@ WITH_PRONOUN = "Varde got a second crossing. It was opened by Ingrid Holm in 191
     ("sentences", "read"),
     [
         pytest.param([DREW, *FILLER, OPENED, *FILLER], [DREW, OPENED], id="far apart"),
-        pytest.param([*SAME, *FILLER, DREW], [DREW], id="what adds something new"),
+        pytest.param([*SAME, *FILLER, DREW[7:]], [DREW[7:]], id="what adds something new"),
         pytest.param([*FILLER, WITH_PRONOUN, *FILLER], [WITH_PRONOUN], id="before a pronoun"),
     ],
 )
