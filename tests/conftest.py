@@ -29,8 +29,8 @@ settings.load_profile("pincite")
 
 # They kill and limit processes, or take permissions and links away, by means that Windows lacks.
 OF_POSIX = {
-    *("corpus/test_full_disk.py", "corpus/test_processes.py", "corpus/test_crash.py"),
-    *("corpus/test_optimize.py", "library/test_private_copies.py", "check/test_results_log.py"),
+    *("corpus/test_full_disk.py", "corpus/test_crash.py"),
+    *("corpus/test_maintenance.py", "library/test_private_copies.py", "check/test_results_log.py"),
     *("corpus/test_package.py", "documents/test_collection.py", "documents/test_sandbox.py"),
     *("settings/test_settings.py", "test_portable.py"),
 }

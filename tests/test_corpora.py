@@ -87,14 +87,6 @@ def test_several_with_one_encoder_are_searched_as_one(tmp_path: Path, query: Que
         assert alone == together
 
 
-def test_the_best_of_each_comes_before_the_second_of_any(corpora: Corpora) -> None:
-    corpora.named["one"].add([Document("https://a.example/other", "Other", "Nothing of that.")])
-    assert set(found(corpora, "the bridge of Varde and the mill of Varde")[:2]) == {
-        BRIDGE.url,
-        MILL.url,
-    }
-
-
 def test_documents_bear_the_name_of_their_corpus(corpora: Corpora) -> None:
     urls = [MILL.url, "https://nowhere.example/", BRIDGE.url]
     documents = corpora.get(urls)

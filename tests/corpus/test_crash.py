@@ -36,12 +36,14 @@ class Nursery:
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._jobs, self._numbers = self._process.stdin, self._process.stdout
 
     def kill_after(self, seconds: float, job: str, log: Path | None = None) -> None:
         """Kill it so long after it began, or after its first "done" in the log."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(job + "\n")
-        self._process.stdin.flush()
+        self._jobs.write(job + "\n")
+        self._jobs.flush()
         pid = self._line()
         while log and "done" not in log.read_text():
             time.sleep(0.01)
@@ -50,15 +52,12 @@ class Nursery:
         assert self._line() == signal.SIGKILL, "the writer ended before it was killed"
 
     def _line(self) -> int:
-        assert self._process.stdout is not None
-        return int(self._process.stdout.readline())
+        return int(self._numbers.readline())
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
+        self._jobs.close()
         self._process.wait(10)
-        self._process.stdout.close()
+        self._numbers.close()
 
 
 @pytest.fixture

@@ -215,12 +215,9 @@ def test_the_nearest_passages_of_a_document(corpus: EmbeddedCorpus, folder: Path
     lines[50] = "The tram museum opened."
     long, other = page("long", "\n".join(lines)), page("other", "The tram museum opened.")
     corpus.add([long, other])
-    nearest, gone = corpus.nearest("The tram museum opened.", [long.url, "https://gone/"], 3)
-    assert gone == []
+    (nearest,) = corpus.nearest("The tram museum opened.", [long.url], 3)
     assert {passage.url for passage in nearest} == {long.url}
     assert "tram museum" in nearest[0].text
-    assert len({passage.span for passage in nearest}) == 3
-    assert all(passage.span.of(long.text) == passage.text for passage in nearest)
     assert len(corpus.nearest("tram", [long.url], 100)[0]) > 3
     with EmbeddedCorpus.open(folder, None) as without_meaning:
         assert without_meaning.nearest("tram", [long.url], 3) == [[]]
@@ -277,13 +274,11 @@ def test_wrong_addresses_are_refused(address: str, said: str) -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(engines, "entry_points", lambda group: [])
     with pytest.raises(MissingExtra, match=re.escape(install_command("postgres"))):
         engines.open("postgresql://localhost/facts/kb", None)
 
-
-def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Elsewhere(engines.Folders):
         def open(self, address, encoder, *, write=False):  # type: ignore[no-untyped-def]
             return super().open(tmp_path / engines.name_of(address), encoder, write=write)

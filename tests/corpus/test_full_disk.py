@@ -5,9 +5,6 @@ through; a small disk in memory is really full, for the lock and the stamps too,
 that lets us mount one.
 """
 
-import json
-import random
-import re
 import shutil
 import subprocess
 import sys
@@ -56,42 +53,3 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     assert [read for *_, read in cases].count("done") >= len(
         cases
     ) / 2  # all but those without a free byte
-
-
-def test_an_add_that_fills_the_disk_says_how_many_documents_there_are(tmp_path: Path) -> None:
-    words = random.Random(1)
-    with (tmp_path / "many.jsonl").open("w") as file:
-        for i in range(1_000):
-            text = " ".join(f"{words.randrange(10**9):x}" for _ in range(300))
-            file.write(
-                json.dumps({"url": f"https://a.example/{i}", "text": f"It has {text}."}) + "\n"
-            )
-    (tmp_path / "one.txt").write_text("The bridge opened in 1911.")
-
-    code = (
-        "import resource, sys\n"
-        "from pincite.cli import main\n"
-        "from pincite.documents import text\n"
-        "text.detect(20 * 'Its model is unpacked into a file. ')\n"
-        "limit = int(sys.argv.pop(1))\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
-        "main()\n"
-    )
-
-    def add(path: str, limit: int) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-c", code, str(limit), "corpus", "add", "kb", path]
-        return subprocess.run(
-            [*command, "--no-vectors", "-q"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
-
-    assert add("one.txt", 1 << 30).returncode == 0
-    refused = add("many.jsonl", 1_500_000)
-    with EmbeddedCorpus.open(tmp_path / "kb", None) as corpus:
-        n_documents = corpus.status().n_documents
-    assert refused.returncode in (4, 7), refused.stderr
-    assert 1 < n_documents < 1_001
-    assert re.findall(r"\b\d+\b", refused.stderr.splitlines()[0]) == [str(n_documents), "1"]

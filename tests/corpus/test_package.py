@@ -223,15 +223,19 @@ def test_files_that_are_something_else(tmp_path: Path, packed: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_ctrl_c_leaves_nothing(packed: Path, corpus: Path, tmp_path: Path) -> None:
+def test_what_is_stopped_or_refused_leaves_nothing(
+    packed: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def press(what: str, done: int, total: int) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         unpack(packed, tmp_path / "new", press)
     (tmp_path / "out").write_text("what was there before")
-    with pytest.raises(CorpusError):
-        pack(corpus, tmp_path / "out" / "below")
+    monkeypatch.chdir(tmp_path)
+    for taken in (tmp_path / "out" / "below", Path()):  # below a file, and over a folder
+        with pytest.raises(CorpusError):
+            pack(corpus, taken)
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
@@ -251,12 +255,3 @@ def test_commands_pack_and_unpack_a_corpus(
     again = json.loads(run("unpack", "kb.pincite", "new", "--json", "-q"))
     assert again == about
     assert run("verify", "new", "-q") == ""
-
-
-def test_a_corpus_is_not_packed_over_a_folder(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(CorpusError):
-        pack(corpus, Path())
-    assert list(tmp_path.iterdir()) == []

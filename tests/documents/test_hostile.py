@@ -19,7 +19,8 @@ from support.found import document, refusal
 from support.table_files import sheet, workbook
 
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.corpus.update import MAX_REFUSALS, How, Origins, update
+from pincite.corpus.origins import Origins
+from pincite.corpus.update import MAX_REFUSALS, UpdateOptions, update
 from pincite.documents import body, sandbox
 from pincite.documents.body import Limits
 from pincite.documents.collection import collect, open_sources
@@ -368,7 +369,9 @@ def test_only_the_first_refusals_are_listed(
     (docs / "b.txt").write_text(GOOD)
     calls = list[int]()
     with Origins(tmp_path / "kb") as origins:
-        outcome = update(corpus, origins, [docs], How(), lambda now: calls.append(now.n_found))
+        outcome = update(
+            corpus, origins, [docs], UpdateOptions(), lambda now: calls.append(now.n_found)
+        )
     assert len(outcome.unread) == MAX_REFUSALS
     assert outcome.n_unread == 3_000
     assert len(outcome.added) == 1

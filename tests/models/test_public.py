@@ -134,18 +134,14 @@ def test_a_verifier_reads_the_languages_of_its_row(tmp_path: Path) -> None:
     assert runtime.verifier(ModelSettings(), keep=False).first.languages == {"en"}
 
 
-def test_a_folder_of_safetensors_is_found_if_the_table_knows_it(tmp_path: Path) -> None:
+def test_safetensors_are_found_in_a_folder_or_the_hubs_cache_if_the_table_knows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = of_safetensors(tmp_path / "lytang" / "MiniCheck-RoBERTa-Large")
     assert weights.locate(str(folder)) == folder
-    assert weights.fingerprint(folder).startswith("MiniCheck-RoBERTa-Large@")
     other = of_safetensors(tmp_path / "encoder")
     with pytest.raises(MissingModel, match=r"docs/verifiers\.md"):
         weights.locate(str(other))
-
-
-def test_what_the_hub_library_keeps_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     kept = tmp_path / "models--lytang--MiniCheck-RoBERTa-Large"
     (kept / "refs").mkdir(parents=True)
@@ -253,16 +249,6 @@ def test_granite_guardian_is_asked_for_groundedness_and_yes_means_a_risk(
         "chat_template_kwargs": None,
         **further,
     }
-
-
-def test_flashcheck_is_asked_as_its_authors_ask_it(server: Server) -> None:
-    verifier = runtime.verifier(served_by(server, "nehme-flashcheck-1b"), keep=False)
-    [evidence] = verifier.verify([(CLAIM, passage("It is of stone."))])
-    assert evidence.prob_supported == pytest.approx(0.9, abs=1e-4)
-    [request] = server.asked
-    system, user = (message["content"] for message in request["messages"])
-    assert system.startswith("You are a fact checking model developed by NehmeAILabs. Determine")
-    assert user == "Document: It is of stone.\n\nClaim: The bridge opened in 1911."
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,7 @@ NETWORKS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "MiniCheck-RoBERTa-Large": (
         "RobertaForSequenceClassification", "roberta", "RobertaConfig", {**SMALL, **TWO},
     ),
-    "MiniCheck-DeBERTa-v3-Large": (DEBERTAS, "bert", "DebertaV2Config", DEBERTA),
     "FactCG-DeBERTa-v3-Large": (DEBERTAS, "bert", "DebertaV2Config", DEBERTA),
-    "nli-deberta-v3-base": (DEBERTAS, "bert", "DebertaV2Config", INFERENCE),
     "mDeBERTa-v3-base-mnli-xnli": (DEBERTAS, "bert", "DebertaV2Config", INFERENCE),
     "ModernCE-base-nli": (
         "ModernBertForSequenceClassification", "bert", "ModernBertConfig",
@@ -145,44 +143,39 @@ def test_every_layout_keeps_the_laws(folder: Path) -> None:
     assert len({round(score, 3) for score in scores}) == len(scores), "it tells texts apart"
 
 
+# By the beginning of the name: the class that the published code loads, and the texts it reads.
+PUBLISHED = {
+    "MiniCheck-Flan": ("AutoModelForSeq2SeqLM", ["predict: {document}</s>{claim}"]),
+    "MiniCheck": ("AutoModelForSequenceClassification", ["{document}</s>{claim}"]),
+    "FactCG": ("AutoModelForSequenceClassification", [
+        "{document}\n\nChoose your answer: based on the paragraph above can we conclude that "
+        '"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+    ]),
+    "hall": ("", [
+        "<pad> Determine if the hypothesis is true given the premise?\n\n"
+        "Premise: {document}\n\nHypothesis: {claim}"
+    ]),
+    "lettucedect-v2-": ("AutoModelForTokenClassification", ["{document}", "{claim}"]),
+    "lettucedect-mmbert-base-hu-": ("AutoModelForTokenClassification", [
+        "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: {document}\noutput:\n\n\n", "{claim}"
+    ]),
+    "lettuce": ("AutoModelForTokenClassification", [
+        "Summarize the following text:\npassage 1: {document}\noutput:", "{claim}"
+    ]),
+    "": ("AutoModelForSequenceClassification", ["{document}", "{claim}"]),
+}  # fmt: skip
+
+
 def shown_by_hand(folder: Path, document: str, claim: str) -> tuple[Any, Any]:
     """The published code's own way, written again: the loaded network, and its input."""
     import transformers
-    from transformers import AutoTokenizer
 
-    name = folder.name
-    own = folder / "foundation" if name.startswith("hall") else folder
-    tokenizer = AutoTokenizer.from_pretrained(own)
-    if name.startswith("MiniCheck-Flan"):
-        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
-        texts = [f"predict: {document}</s>{claim}"]
-    elif name.startswith("MiniCheck"):
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
-        texts = [tokenizer.eos_token.join([document, claim])]
-    elif name.startswith("FactCG"):
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
-        texts = [
-            f"{document}\n\nChoose your answer: based on the paragraph above can we conclude that "
-            f'"{claim}"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
-        ]
-    elif name.startswith("hall"):
-        model = hhem_by_hand(folder)
-        texts = [
-            "<pad> Determine if the hypothesis is true given the premise?\n\n"
-            f"Premise: {document}\n\nHypothesis: {claim}"
-        ]
-    elif name.startswith("lettuce"):
-        model = transformers.AutoModelForTokenClassification.from_pretrained(folder)
-        texts = [f"Summarize the following text:\npassage 1: {document}\noutput:", claim]
-        if "-v2-" in name:
-            texts = [document, claim]
-        elif "-hu-" in name:
-            prompt = "Foglalja össze az alábbi szöveget:\nszövegrészlet 1: "
-            texts = [f"{prompt}{document}\noutput:\n\n\n", claim]
-    else:
-        model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
-        texts = [document, claim]
-    return model.eval(), tokenizer(*texts, return_tensors="pt")
+    kind, texts = next(way for name, way in PUBLISHED.items() if folder.name.startswith(name))
+    own = folder if kind else folder / "foundation"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(own)
+    model = getattr(transformers, kind).from_pretrained(own) if kind else hhem_by_hand(folder)
+    shown = [text.format(document=document, claim=claim) for text in texts]
+    return model.eval(), tokenizer(*shown, return_tensors="pt")
 
 
 def hhem_by_hand(folder: Path) -> Any:
@@ -268,7 +261,7 @@ def test_hhem_without_what_it_was_made_of_says_what_to_do(tmp_path: Path) -> Non
 
 
 def test_code_of_a_folder_is_never_run(tmp_path: Path) -> None:
-    folder = write_hub_model(tmp_path, "nli-deberta-v3-base")
+    folder = write_hub_model(tmp_path, "mDeBERTa-v3-base-mnli-xnli")
     config = json.loads((folder / "config.json").read_text())
     config["auto_map"] = {"AutoModelForSequenceClassification": "evil.Evil"}
     (folder / "config.json").write_text(json.dumps(config))

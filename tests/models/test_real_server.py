@@ -1,6 +1,5 @@
 """The chat client against llama.cpp's own server: the wire, and not what so small a model says."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,15 +9,10 @@ from pincite.errors import ServerError, ServerRefused
 from pincite.llm import templates
 from pincite.llm.chat import ChatClient, Dialect, guidance_for
 from pincite.llm.client import Key, Limits
-from pincite.protocols import Completion, Guidance, Prompt
+from pincite.protocols import Completion, Prompt
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)
-SCHEMA = {
-    "type": "object",
-    "properties": {"claims": {"type": "array", "items": {"type": "string"}, "maxItems": 2}},
-    "required": ["claims"],
-}
 
 
 def client(real_server: RealServer, dialect: Dialect = "llamacpp", key: str = KEY) -> ChatClient:
@@ -48,16 +42,6 @@ def test_log_probabilities(real_server: RealServer, dialect: Dialect) -> None:
         assert all(logprob <= 0 for _, logprob in token.top)
 
 
-@pytest.mark.parametrize("dialect", ["llamacpp", "openai"])
-def test_a_schema_is_kept_to(real_server: RealServer, dialect: Dialect) -> None:
-    rule = Guidance("json", json.dumps(SCHEMA))
-    reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=120), dialect)
-    claims = (
-        json.loads(reply.text)["claims"] if reply.complete else templates.parse_list(reply.text)
-    )
-    assert claims is None or len(claims) <= 2
-
-
 @pytest.mark.parametrize("kind", ["json", "grammar"])
 def test_a_choice_is_one_of_the_labels(real_server: RealServer, kind: str) -> None:
     """As `check` asks: the answer's own token is found, though the server leaves a fence out."""
@@ -67,15 +51,6 @@ def test_a_choice_is_one_of_the_labels(real_server: RealServer, kind: str) -> No
     assert chosen in ("A", "B", "C")
     whole = "".join(token.token for token in reply.tokens)
     assert templates.parse_label(whole, "ABC") == chosen
-
-
-def test_a_rule_that_it_cannot_read(real_server: RealServer) -> None:
-    error = refused(
-        client(real_server), replace(ASKED, guidance=Guidance("grammar", "root ::= none"))
-    )
-    assert isinstance(error, ServerRefused)
-    assert not error.lasting
-    assert "grammar" in str(error)
 
 
 @pytest.mark.parametrize("key", ["", "sk-of-somebody-else"])

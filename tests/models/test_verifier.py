@@ -68,12 +68,6 @@ def test_three_logits_and_one_become_log_odds(
     assert all(e.prob_refuted < 1e-6 for e in reranker.verify(PAIRS))
 
 
-def test_a_network_with_two_outputs_is_refused(tmp_path: Path) -> None:
-    folder = write_model(tmp_path / "two", labels=2)
-    with pytest.raises(MissingModel, match="has 2 outputs"):
-        CrossEncoderVerifier(folder)
-
-
 def calibrated(tiny_verifier: Path, tmp_path: Path, **changes: object) -> Path:
     folder = tmp_path / "calibrated"
     shutil.copytree(tiny_verifier, folder)
@@ -104,11 +98,13 @@ def test_a_missing_figure_lowers_the_score_by_the_calibrated_amount(
 
 
 @pytest.mark.parametrize("changes", [{"features": ["logit"]}, {"support": "x"}, {"flags": [1]}])
-def test_a_calibration_that_does_not_fit_says_so(
+def test_a_calibration_or_a_network_that_does_not_fit_says_so(
     tiny_verifier: Path, tmp_path: Path, changes: dict[str, object]
 ) -> None:
     with pytest.raises(MissingModel, match="not a calibration that this version reads"):
         CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, **changes))
+    with pytest.raises(MissingModel, match="has 2 outputs"):
+        CrossEncoderVerifier(write_model(tmp_path / "two", labels=2))
 
 
 def test_reasons_name_what_the_passage_lacks() -> None:
@@ -244,60 +240,41 @@ class Counting:
         return self.verifier._run(rows)
 
 
-ROWS = [(claim.text, passage.text) for claim, passage in PAIRS]
-
-
-def test_a_known_pair_is_not_judged_again_even_by_the_next_process(
-    verifier: CrossEncoderVerifier, tmp_path: Path
-) -> None:
-    counting = Counting(verifier)
-    first = LogitCache(tmp_path / "judged.sqlite", "net@1")
-    fresh = first.logits([*ROWS, ROWS[0]], counting)
-    assert counting.asked == 3
-    first.close()
-    again = LogitCache(tmp_path / "judged.sqlite", "net@1")
-    assert again.logits([*ROWS, ROWS[0]], counting).tolist() == fresh.tolist()
-    assert counting.asked == 3
-    again.close()
-
-
-def test_what_was_judged_before_an_interruption_is_kept(
+def test_a_known_pair_is_not_judged_again_even_after_an_interruption(
     verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     many = [(f"The bridge opened in {n}.", "The bridge opened in 1911.") for n in range(200)]
+    pairs = [*many, many[0]]
     judged = LogitCache(tmp_path / "judged.sqlite", "net@1")
     with pytest.raises(KeyboardInterrupt):
-        judged.logits(many, Counting(verifier, most=64))
+        judged.logits(pairs, Counting(verifier, most=64))
     judged.close()
-    counting = Counting(verifier)
-    resumed = LogitCache(tmp_path / "judged.sqlite", "net@1")
-    assert len(resumed.logits(many, counting)) == 200
-    assert counting.asked == 200 - 64
+    counting, resumed = Counting(verifier), LogitCache(tmp_path / "judged.sqlite", "net@1")
+    for _ in range(2):
+        assert np.array_equal(resumed.logits(pairs, counting), verifier._run(pairs))
+        assert counting.asked == 200 - 64
     resumed.close()
 
 
-@pytest.mark.parametrize("place", ["damaged", "damaged/below", "/proc/judged.sqlite"])
-def test_a_cache_that_cannot_be_used_is_a_warning(
+@pytest.mark.parametrize("place", ["damaged", "damaged/below", "/proc/judged.sqlite", "full"])
+def test_a_cache_that_cannot_be_used_is_one_warning(
     place: str, verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     (tmp_path / "damaged").write_bytes(b"no database" * 100)
-    counting = Counting(verifier)
-    with pytest.warns(PinciteWarning):
+    rows, counting = [(claim.text, passage.text) for claim, passage in PAIRS], Counting(verifier)
+
+    def used() -> list[object]:
         judged = LogitCache(tmp_path / place, "net@1")
-    assert judged.logits(ROWS, counting).tolist() == judged.logits(ROWS, counting).tolist()
-    assert counting.asked == len(ROWS)
-    judged.close()
+        if place == "full":
+            judged._db.execute("PRAGMA query_only=1")
+        found = [judged.logits(rows, counting).tolist() for _ in range(2)]
+        judged.close()
+        return found
 
-
-def test_a_full_cache_is_one_warning(verifier: CrossEncoderVerifier, tmp_path: Path) -> None:
-    judged = LogitCache(tmp_path / "judged.sqlite", "net@1")
-    judged._db.execute("PRAGMA query_only=1")
-    counting = Counting(verifier)
     with pytest.warns(PinciteWarning) as warned:
-        both = [judged.logits(ROWS, counting).tolist() for _ in range(2)]
-    assert (len(warned), both[0]) == (1, both[1])
-    assert counting.asked == 2 * len(ROWS)
-    judged.close()
+        first, again = used()
+    assert (len(warned), first) == (1, again)
+    assert counting.asked == len(rows) * (2 if place == "full" else 1)
 
 
 def test_a_verifier_that_keeps_its_logits_gives_the_same_evidence(
@@ -354,19 +331,3 @@ def test_each_gap_in_a_text_costs_it_support(verifier: CrossEncoderVerifier) -> 
     as_one = replace(torn, text=torn.text.replace(GAP, " "), pieces=())
     whole, with_gaps = verifier.verify([(CLAIM, as_one), (CLAIM, torn)])
     assert with_gaps.score == pytest.approx(whole.score - 2 * OF_A_GAP, abs=1e-4)
-
-
-def test_the_network_reads_no_mark_between_sentences(
-    verifier: CrossEncoderVerifier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[tuple[str, str]] = []
-    run = verifier._run
-
-    def noted(rows: Sequence[tuple[str, str]]) -> Floats:
-        read.extend(rows)
-        return run(rows)
-
-    monkeypatch.setattr(verifier, "_run", noted)
-    _, together = from_three_places()
-    verifier.log_odds([(CLAIM, together)])
-    assert not any(GAP.strip() in text for _, text in read)

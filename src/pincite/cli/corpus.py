@@ -15,6 +15,7 @@ from pincite.cli import options
 from pincite.corpora import encoder_for, encoder_name
 from pincite.corpus import engines, package
 from pincite.corpus import update as updates
+from pincite.corpus.origins import Origins
 from pincite.documents import inputs
 from pincite.errors import ConfigError
 from pincite.models import weights
@@ -78,7 +79,7 @@ def add(
 
     With --on ray, workers read the files and encode the passages; the resulting corpus is the same.
     """
-    _update(folder, paths, updates.How(reread=True), as_json, quiet, **given)
+    _update(folder, paths, updates.UpdateOptions(reread=True), as_json, quiet, **given)
 
 
 @command.command("update")
@@ -106,13 +107,13 @@ def update(
     and deleted with --prune. A file that has become unreadable keeps its documents. A document
     removed by `corpus delete` comes back when its file changes, or with `corpus add`.
     """
-    _update(folder, paths, updates.How(prune=prune, dry=dry_run), as_json, quiet, **given)
+    _update(folder, paths, updates.UpdateOptions(prune=prune, dry=dry_run), as_json, quiet, **given)
 
 
 def _update(
     folder: Address,
     paths: tuple[Address, ...],
-    how: updates.How,
+    how: updates.UpdateOptions,
     as_json: bool,
     quiet: bool,
     *,
@@ -139,7 +140,7 @@ def _update(
         elif engines.exists(folder):
             corpus = stack.enter_context(engines.open(folder, None))
         notes = engines.notes_of(folder, cache / "origins")
-        origins = stack.enter_context(updates.Origins(notes, write=not how.dry))
+        origins = stack.enter_context(Origins(notes, write=not how.dry))
         show = partial(_show_files, display)
         try:
             outcome = updates.update(corpus, origins, local.paths, how, show, parallel)

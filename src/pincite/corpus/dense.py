@@ -145,13 +145,10 @@ LISTS_PER_ROOT = 4  # 4*sqrt(n) lists; FAISS's guide has 4 to 16
 MAX_LISTS = 4_096  # k-means over more takes minutes
 # How many vectors a query is compared with, in whole lists: all of a small index. By
 # `research/scripts/sweep.py`, scanning 62,500 of a million real vectors (4,096 lists) gives
-# recall@100 of 0.95 in 4.5 ms on one core. RaBitQ codes with refinement take 2.8 ms but store
-# 451 bytes per vector instead of 398.
+# recall@100 of 0.95 in 4.5 ms on one core.
 SCANNED = 70_000
 # HNSW graph (Malkov & Yashunin 2018): links per vector and level, and the search width (efSearch).
-# With 32 links, recall@100 is 0.991 at width 400 for 25,645 real vectors. For 500,000 vectors made
-# from these it is 0.96 at 400 and 0.98 at 600, in under 3 ms. 16 links take as long for a lower
-# recall (research/search.md).
+# Recall and time of other values: research/search.md.
 LINKS = 32
 WIDTH = 500
 TRAINED_CODES = 100_000  # vectors that the ranges of the graph's codes are trained on

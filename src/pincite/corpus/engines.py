@@ -103,12 +103,7 @@ class EmbeddedCorpus(Corpus):
     def open(
         cls, folder: Path, encoder: Encoder | None, *, write: bool = False
     ) -> "EmbeddedCorpus":
-        """Open an existing corpus; without an encoder, search is by words and nothing can be added.
-
-        Raises:
-            CorpusError: It is not a corpus, is damaged, or another process is writing it.
-            StaleCorpus: It was built with another encoder or passage rule.
-        """
+        """Open an existing corpus; see `engines.open`."""
         current_name(folder)
         lock = WriterLock(folder)
         if write:
@@ -434,10 +429,10 @@ def open(where: Address, encoder: Encoder | None, *, write: bool = False) -> Cor
     """Open a corpus. Without an encoder, only word search works and nothing can be added.
 
     Raises:
-        CorpusError: There is none, it is damaged, or its server does not answer.
+        CorpusError: There is none, it is damaged or being written, or its server does not answer.
         StaleCorpus: It was built with another encoder or passage rule.
-        ConfigError: No engine handles the address.
-        MissingExtra: The engine's library is not installed.
+        ConfigError: No engine handles the address, or it contains a password.
+        MissingExtra: The package that provides the engine is not installed.
     """
     return engine(where).open(address(where), encoder, write=write)
 
@@ -461,12 +456,7 @@ def encoder_of(where: Address) -> str:
 
 
 def engine(where: Address) -> Engine:
-    """Return the engine for this address.
-
-    Raises:
-        ConfigError: There is none, or the address contains a password.
-        MissingExtra: The package that provides the engine is not installed.
-    """
+    """Return the engine for this address; raises ConfigError and MissingExtra as `open`."""
     place = address(where)
     if isinstance(place, Path):
         return ENGINE

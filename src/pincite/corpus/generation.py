@@ -165,11 +165,8 @@ def check_fit(
 ) -> None:
     """Check that the corpus can be used with the current rules and this encoder.
 
-    `own`: the engine's rules, as in `new_manifest`.
-
-    Raises:
-        StaleCorpus: It cannot; the message names the command that rebuilds it.
-        CorpusError: Its format is unknown.
+    `own`: the engine's rules, as in `new_manifest`. Raises StaleCorpus, with the command that
+    rebuilds it, and CorpusError for an unknown format.
     """
     expected = _rules(encoder) | own
     check_format(where, manifest, expected["format"])

@@ -45,17 +45,6 @@ from pincite.types import Span
 
 NAMED = 20  # problems of one kind that SQLite's checks list one by one
 DOCUMENTS_A_STEP = 16  # between two reports of progress
-# What a user can do about a finding; {} is the corpus.
-RESTORE = "Restore {} from a copy, or make the corpus again from its sources."
-ADD_AGAIN = (
-    "Delete it (pincite corpus delete {} '{}') and add it again from its source, or restore the "
-    "corpus from a copy."
-)
-WRITE_AGAIN = "Write them again: pincite corpus rebuild {}"
-ENCODE_AGAIN = "Encode it again: pincite corpus rebuild {}"
-REPAIR = "Rebuild it: pincite corpus verify {} --repair"
-REMOVE = "Remove it: pincite corpus verify {} --repair"
-RESUME = "Resume it: pincite corpus rebuild {}"
 
 
 def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
@@ -68,7 +57,8 @@ def flaws(store: Store, tell: Tell) -> Iterator[Finding]:
 
 
 def _damage(file: Path, folder: Path, problem: str) -> Finding:
-    return Finding("store", str(file), problem, RESTORE.format(folder))
+    remedy = f"Restore {folder} from a copy, or make the corpus again from its sources."
+    return Finding("store", str(file), problem, remedy)
 
 
 def _schema(store: Store, tell: Tell) -> Iterator[Finding]:
@@ -98,7 +88,10 @@ def _documents(store: Store, tell: Tell) -> Iterator[Finding]:
                 tell("checking documents", n_done, n_all)
             n_done += 1
             if problem := _problem_of(store, key, url):
-                remedy = ADD_AGAIN.format(store.corpus, url)
+                remedy = (
+                    f"Delete it (pincite corpus delete {store.corpus} '{url}') and add it again "
+                    "from its source, or restore the corpus from a copy."
+                )
                 yield Finding("document", str(url), problem, remedy)
 
 
@@ -123,7 +116,8 @@ def _problem_of(store: Store, key: int, url: str) -> str:
 
 def _counters(store: Store, tell: Tell) -> Iterator[Finding]:
     def wrong(problem: str) -> Finding:
-        return Finding("store", str(store.path), problem, WRITE_AGAIN.format(store.corpus))
+        remedy = f"Write them again: pincite corpus rebuild {store.corpus}"
+        return Finding("store", str(store.path), problem, remedy)
 
     ids = (i for rows in store.scan("SELECT key, doc_id FROM documents") for _, i in rows)
     digest = f"{sum(map(share_of_digest, ids)) % 2**128:032x}"
@@ -143,7 +137,7 @@ def _counters(store: Store, tell: Tell) -> Iterator[Finding]:
 
 def _vectors(store: Store, tell: Tell) -> Iterator[Finding]:
     def wrong(key: int, problem: str) -> Finding:
-        remedy = ENCODE_AGAIN.format(store.corpus)
+        remedy = f"Encode it again: pincite corpus rebuild {store.corpus}"
         return Finding("vector", f"passage {key}", problem, remedy)
 
     dim, n_all, n_done = int(store.manifest()["dim"]), store.n_passages(), 0
@@ -186,9 +180,10 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
             if repair:
                 _remove(left)
             unfinished = [p for p in generations(folder) if p not in (*left, generation.folder)]
-    problem, remedy = "was left by a process that was killed", REMOVE.format(folder)
+    problem = "was left by a process that was killed"
+    remedy = f"Remove it: pincite corpus verify {folder} --repair"
     findings += [Finding("leftover", str(p), problem, remedy, not p.exists()) for p in left]
-    problem, remedy = "is an unfinished rebuild", RESUME.format(folder)
+    problem, remedy = "is an unfinished rebuild", f"Resume it: pincite corpus rebuild {folder}"
     return findings + [Finding("leftover", str(p), problem, remedy) for p in unfinished]
 
 
@@ -207,14 +202,14 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
         return [Finding("pointer", str(folder / POINTER), problem, remedy)], None
     if repair:
         point_to(folder, possible[0])
-    remedy = REPAIR.format(folder)
+    remedy = f"Rebuild it: pincite corpus verify {folder} --repair"
     return [Finding("pointer", str(folder / POINTER), problem, remedy, repair)], possible[0]
 
 
 def _check_index(
     kind: str, generation: Generation, index: LexicalIndex | DenseIndex, repair: bool, tell: Tell
 ) -> list[Finding]:
-    remedy = REPAIR.format(generation.folder.parent)
+    remedy = f"Rebuild it: pincite corpus verify {generation.folder.parent} --repair"
 
     def findings() -> list[Finding]:
         try:
@@ -253,9 +248,8 @@ def optimize(folder: Path, tell: Tell = silent, index: IndexKind | None = None) 
 
     Returns its bytes before and after. `index`: the new kind of its vector index; None keeps it.
 
-    Raises:
-        CorpusError: It is not a corpus, is damaged, another process is writing it, an unfinished
-            rebuild is in the way, or the disk is full; the corpus is unchanged.
+    Raises CorpusError, and changes nothing: It is not a corpus, is damaged, another process is
+    writing it, an unfinished rebuild is in the way, or the disk is full.
     """
     current_name(folder)
     with WriterLock(folder):

@@ -29,7 +29,7 @@ from pincite.corpus.generation import Generation, check_format, current_name, po
 from pincite.corpus.maintenance import DOCUMENTS_AT_ONCE, flaws
 from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.store import Store
-from pincite.durable import Tell, checksum, replacing, silent
+from pincite.durable import Tell, checksum, n_bytes, replacing, silent
 from pincite.errors import CorpusError, InputError
 from pincite.protocols import Floats
 from pincite.text.passages import passages
@@ -67,10 +67,10 @@ def pack(folder: Address, file: Path, tell: Tell = silent) -> Package:
     store = Store.open(folder / current_name(folder) / STORE, write=False)
     with closing(store), _replacing(file) as part:
         check_format(folder, store.manifest())
-        n_bytes = store.n_live_bytes()
+        n_expected = store.n_live_bytes()
         copy = part.with_name(f"{part.name}.{STORE}")
         try:
-            store.compact_into(copy, lambda: tell("copying (bytes)", _size(copy), n_bytes))
+            store.compact_into(copy, lambda: tell("copying (bytes)", n_bytes(copy), n_expected))
             with closing(Store.open(copy, write=False)) as packed:
                 about = _about(packed)
             with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
@@ -107,9 +107,8 @@ class _Unused(NamedTuple):
 def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
     """Create a package's corpus in `folder`, which is new or empty.
 
-    Raises:
-        InputError: The file is not a package, is truncated or damaged, or holds invalid contents.
-        CorpusError: The folder cannot be created, or is in use.
+    Raises InputError if the file is not a package, is truncated or damaged, or holds invalid
+    contents; CorpusError if the folder cannot be created, or is in use.
     """
     _check_empty(folder)
     with _replacing(folder) as made:
@@ -142,7 +141,7 @@ def _about(store: Store) -> Package:
         digest=manifest["digest"],
         n_documents=store.n_documents(),
         n_passages=store.n_passages(),
-        n_bytes=_size(store.path),
+        n_bytes=n_bytes(store.path),
         sha256=checksum(store.path),
     )
 
@@ -222,10 +221,6 @@ def _replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         why = f"{error.strerror}. Is the disk full?"
         raise CorpusError(f"{path} cannot be written: {why}") from error
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 def _bad(file: Path, why: str) -> InputError:

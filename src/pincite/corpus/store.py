@@ -16,9 +16,10 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -125,6 +126,18 @@ def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
     return text[place.span.start - offset : place.span.end - offset]
 
 
+def _passage(place: Place, text: str) -> Passage:
+    meta = json.loads(place.meta)
+    return Passage(
+        *(place.doc_id, place.url, place.title, text, place.span),
+        about_passage(place.about, text, place.published),
+        language=identify(text, place.language),
+        recognised=confidence_in(meta, place.span),
+        published=place.published or "",
+        voice=Voice.of(meta),
+    )
+
+
 def pack_blocks(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
     for start in range(0, len(text), BLOCK_CHARACTERS):
         block = text[start : start + BLOCK_CHARACTERS]
@@ -208,7 +221,10 @@ def connect(uri: str) -> sqlite3.Connection:
     return connection
 
 
-def select_rows(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
+Arguments: TypeAlias = Sequence[object] | Mapping[str, object]  # of a statement
+
+
+def select_rows(connection: sqlite3.Connection, sql: str, arguments: Arguments) -> list[Any]:
     """Return the rows of a statement; texts may hold lone surrogates left by broken pages.
 
     SQLite's own decoder rejects those but makes a search a tenth faster, so it is used until
@@ -263,9 +279,9 @@ _PLACES = (
 )
 # SQLite folds the case of ASCII only.
 _CONTAINS = (
-    "(title LIKE CAST(?1 AS TEXT) ESCAPE '!' OR url LIKE CAST(?1 AS TEXT) ESCAPE '!'"
+    "(title LIKE CAST(:pattern AS TEXT) ESCAPE '!' OR url LIKE CAST(:pattern AS TEXT) ESCAPE '!'"
     " OR length(CAST(title AS BLOB)) > length(title)"
-    " AND instr(folded(CAST(title AS BLOB)), ?2))"
+    " AND instr(folded(CAST(title AS BLOB)), :text))"
 )
 
 
@@ -274,17 +290,19 @@ def _listing(value: str, follows: str, order: str) -> str:
     return (
         f"SELECT key, {value}, doc_id, url, title, kind, published, language,"  # noqa: S608
         " (SELECT COUNT(*) FROM passages WHERE document = documents.key) FROM documents"
-        f" WHERE (length(?2) = 0 OR {_CONTAINS}) AND (?3 = '' OR kind = ?3)"
-        f" AND (?4 = '' OR language = ?4) AND (?6 IS NULL OR {follows}) ORDER BY {order} LIMIT ?7"
+        f" WHERE (length(:text) = 0 OR {_CONTAINS}) AND (:kind = '' OR kind = :kind)"
+        " AND (:language = '' OR language = :language)"
+        f" AND (:after_key IS NULL OR {follows}) ORDER BY {order} LIMIT :limit"
     )
 
 
 _TITLE, _DATE = "substr(title, 1, 200) COLLATE NOCASE", "COALESCE(published, '')"
+_AFTER = "(CAST(:after_value AS TEXT), :after_key)"
 # The most recently added comes first; undated documents come last.
 _LISTINGS: Mapping[Order, str] = {
-    "added": _listing("''", "key < ?6", "key DESC"),
-    "title": _listing(_TITLE, f"({_TITLE}, key) > (CAST(?5 AS TEXT), ?6)", f"{_TITLE}, key"),
-    "date": _listing(_DATE, f"({_DATE}, key) < (CAST(?5 AS TEXT), ?6)", f"{_DATE} DESC, key DESC"),
+    "added": _listing("''", "key < :after_key", "key DESC"),
+    "title": _listing(_TITLE, f"({_TITLE}, key) > {_AFTER}", f"{_TITLE}, key"),
+    "date": _listing(_DATE, f"({_DATE}, key) < {_AFTER}", f"{_DATE} DESC, key DESC"),
 }
 
 
@@ -296,7 +314,7 @@ class Changes(NamedTuple):
 
 
 class Store:
-    """One open SQLite file. Methods that write must be called inside `batch()`."""
+    """One open SQLite file. Call `put`, `put_vectors` and `remove` inside `batch()`."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self.corpus = path, path.parent.parent  # its file, and the corpus folder
@@ -361,12 +379,13 @@ class Store:
             yield from (url for _, url in rows)
 
     def hash_at(self, url: str) -> str | None:
-        return next((digest for (digest,) in self._at(url, "content_hash")), None)
+        row = self._row_at(url, "content_hash")
+        return str(row[0]) if row else None
 
-    def _at(self, url: str, columns: str) -> list[Any]:
-        """Return these columns of the document at `url`: one row or none."""
+    def _row_at(self, url: str, columns: str) -> Any:
+        """Return these columns of the document at `url`; None if there is none."""
         sql = f"SELECT {columns} FROM documents WHERE url = CAST(? AS TEXT)"  # noqa: S608
-        return self.rows(sql, (raw(url),))
+        return next(iter(self.rows(sql, (raw(url),))), None)
 
     def _passages_at(self, url: str, columns: str) -> list[Any]:
         """Return these columns of the passages (`p`) of the document (`d`) at `url`."""
@@ -376,17 +395,18 @@ class Store:
 
     def document(self, url: str) -> Document | None:
         """Return the document at `url`, equal to the one that was added; None if there is none."""
-        columns = "key, meta, url, title, kind, published, fetched, language"
-        for key, meta, at, title, kind, published, fetched, language in self._at(url, columns):
-            sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
-            with self._readable(f"the document at {url}"):
-                text = "".join(unpack_block(data) for (data,) in self.rows(sql, (key,)))
-                more = json.loads(meta)
-                document = Document(at, title, text, kind, published, fetched, language, more)
-                if content_hash(document) != self.hash_at(url):
-                    raise ValueError("its content is not what was added")
-                return document
-        return None
+        columns = "key, content_hash, meta, url, title, kind, published, fetched, language"
+        if (row := self._row_at(url, columns)) is None:
+            return None
+        key, digest, meta, at, title, kind, published, fetched, language = row
+        sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
+        with self._readable(f"the document at {url}"):
+            text = "".join(unpack_block(data) for (data,) in self.rows(sql, (key,)))
+            more = json.loads(meta)
+            document = Document(at, title, text, kind, published, fetched, language, more)
+            if content_hash(document) != digest:
+                raise ValueError("its content is not what was added")
+        return document
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
         """Return the places of the passages; deleted ones are omitted."""
@@ -405,27 +425,15 @@ class Store:
         """Return the passages at `places`, in order; reads only the blocks of text they need."""
         with self._readable("a passage"):
             blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
-            return [
-                Passage(
-                    *(p.doc_id, p.url, p.title, text, p.span),
-                    about_passage(p.about, text, p.published),
-                    language=identify(text, p.language),
-                    recognised=confidence_in(meta, p.span),
-                    published=p.published or "",
-                    voice=Voice.of(meta),
-                )
-                for p in places
-                for meta in [json.loads(p.meta)]
-                for text in [text_of(p, blocks)]
-            ]
+            return [_passage(place, text_of(place, blocks)) for place in places]
 
     def list_documents(
         self, selection: Selection, limit: int, after: After | None = None
     ) -> list[ListedDocument]:
-        text, (value, key) = fold_case(selection.text), after or ("", None)
-        pattern = re.sub("[!%_]", r"!\g<0>", text)
-        chosen = (raw(f"%{pattern}%"), raw(text), selection.kind, selection.language)
-        arguments = (*chosen, raw(value), key, limit)
+        text, (after_value, after_key) = fold_case(selection.text), after or ("", None)
+        escaped = re.sub("[!%_]", r"!\g<0>", text)
+        arguments = asdict(selection) | {"text": raw(text), "pattern": raw(f"%{escaped}%")}
+        arguments |= {"after_value": raw(after_value), "after_key": after_key, "limit": limit}
         return [ListedDocument(*row) for row in self.rows(_LISTINGS[selection.order], arguments)]
 
     def contents(self) -> Contents:
@@ -441,7 +449,8 @@ class Store:
         return str(rows[0][0]) if rows else None
 
     def id_at(self, url: str) -> str | None:
-        return next((doc_id for (doc_id,) in self._at(url, "doc_id")), None)
+        row = self._row_at(url, "doc_id")
+        return str(row[0]) if row else None
 
     def spans_at(self, url: str) -> list[Span]:
         """Return the spans of the passages of the document at `url`, in text order."""
@@ -557,15 +566,16 @@ class Store:
             self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
 
     def remove(self, url: str) -> bool:
-        for key, doc_id in self._at(url, "key, doc_id"):
-            sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
-            first, last = self.rows(sql, (key,))[0]
-            if first is not None:
-                self._log(self.sequence, False, first, last)
-            self._run("DELETE FROM documents WHERE key = ?", (key,))
-            self._fold_in(doc_id, -1)
-            return True
-        return False
+        if (row := self._row_at(url, "key, doc_id")) is None:
+            return False
+        key, doc_id = row
+        sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
+        ((first, last),) = self.rows(sql, (key,))
+        if first is not None:
+            self._log(self.sequence, False, first, last)
+        self._run("DELETE FROM documents WHERE key = ?", (key,))
+        self._fold_in(doc_id, -1)
+        return True
 
     def compact_into(self, path: Path, tick: Callable[[], None]) -> None:
         """Write a copy without the free space; `tick` is called now and then.
@@ -579,15 +589,12 @@ class Store:
                 self._run("VACUUM INTO ?", (str(part),))
         finally:
             self._connection.set_progress_handler(None, 0)
-        copy = Store.open(path, write=True)
-        try:
+        with closing(Store.open(path, write=True)) as copy:
             copy.rows("PRAGMA journal_mode=WAL")
             with copy._transaction():
                 copy._run("DELETE FROM changes")
                 if copy.last_key():
                     copy._log(copy.sequence, True, 1, copy.last_key())
-        finally:
-            copy.close()
 
     def n_live_bytes(self) -> int:
         """Estimate the size of a compact copy in bytes."""
@@ -621,7 +628,7 @@ class Store:
 
     # ── All SQL goes through here, so that SQLite's errors become ours ───────────────────────────
 
-    def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
+    def rows(self, sql: str, arguments: Arguments = ()) -> list[Any]:
         with report_errors(self.path):
             return select_rows(self._connection, sql, arguments)
 

@@ -145,11 +145,9 @@ def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
 
     The log-odds of refutation minus those of support, which are raised to at least LEAST_SUPPORT. A
     network that confuses who did what to whom leaves more to support than one that sees a
-    contradiction, so the difference is more informative than either.
-
-    Args:
-        log_odds: (n_pairs, 2), of support and of refuted against neutral.
-        supported: (n_pairs,) log-odds of support to use instead, such as the best of the page.
+    contradiction, so the difference is more informative than either. `log_odds` is (n_pairs, 2), of
+    support and of refuted against neutral. `supported`, (n_pairs,) log-odds such as the best of the
+    page, takes the place of the former.
     """
     support, refuted = log_odds[:, 0], log_odds[:, 1]
     # P(refuted) = (1 - P(supported)) · σ(refuted); its odds are against all the rest.

@@ -170,11 +170,9 @@ class Transformer:
     """A network of a Hugging Face folder, in float32."""
 
     def __init__(self, folder: Path, layout: Layout, labels: Sequence[str], threads: int) -> None:
-        """Load the network. `threads` is for torch; 0 keeps its default.
+        """Load the network; `threads` is for torch, and 0 keeps its default.
 
-        Raises:
-            MissingExtra: torch or transformers is not installed.
-            MissingModel: the folder has no complete network of this layout.
+        Raises MissingExtra without torch, MissingModel for an incomplete network of the layout.
         """
         if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
             raise MissingExtra(

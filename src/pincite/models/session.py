@@ -66,9 +66,7 @@ class Session:
         Rows over `max_tokens` are truncated on the right, and of a pair only the second text.
         `threads`: 0 means all cores.
 
-        Raises:
-            MissingModel: a file is missing or invalid.
-            MissingExtra: the vocabulary needs sentencepiece, which is not installed.
+        Raises MissingModel for a missing or invalid file, MissingExtra without sentencepiece.
         """
         from onnxruntime import InferenceSession, SessionOptions
 
@@ -290,12 +288,7 @@ class SharedTokenizer:
     """XLM-R's tokenizer, with the vectors of its pieces."""
 
     def __init__(self, folder: Path, max_tokens: int) -> None:
-        """Open the vocabulary in `folder` or above it; longer rows are truncated.
-
-        Raises:
-            OSError, ValueError, RuntimeError: it is missing or damaged.
-            MissingExtra: sentencepiece is not installed.
-        """
+        """Open the vocabulary in `folder` or above it; longer rows are truncated."""
         self._pieces, self._table = _open(*weights.vocabulary(folder))
         self._max_tokens = max_tokens
 

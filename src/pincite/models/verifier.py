@@ -43,7 +43,6 @@ from pincite.types import (
 MAX_TOKENS = 448  # fits a claim of 60 words and a wide passage of 250; longer rows are truncated
 SENTENCES = 2  # of a passage, judged again before the network alone refutes
 MAX_NAMED = 4  # figures or names listed in a reason
-MISREAD = WitnessKind.MISREAD
 # From which probability of support the network chooses the quote, and among how many sentences. The
 # log-odds for sharing the most with the claim, and for being the first to do so: words decide where
 # the network sees no difference (research/verifier.md).
@@ -83,11 +82,7 @@ class CrossEncoderVerifier:
     ) -> None:
         """Load a model's folder, or use a network that is there, such as a server's.
 
-        `threads`: 0 means all cores. `judged`: file that caches logits; None: no cache.
-
-        Raises:
-            MissingModel: the folder has no model that can be loaded.
-            MissingExtra: it needs torch, which is not installed.
+        `threads`, and what is raised: as of `load`. `judged`: file that caches logits, if any.
         """
         loaded = load(model, threads) if isinstance(model, Path) else model
         self._network, self.calibration = loaded.network, loaded.calibration
@@ -240,7 +235,7 @@ class LoadedNetwork(NamedTuple):
 
 
 def load(folder: Path, threads: int = 0) -> LoadedNetwork:
-    """Load the network in a model's folder; raises as `CrossEncoderVerifier`."""
+    """Load a model's folder; `threads`: 0 for all cores. Raises MissingModel and MissingExtra."""
     fingerprint, layout = weights.fingerprint(folder), weights.layout_of(folder)
     if layout:
         from pincite.models import public
@@ -373,9 +368,10 @@ def _witnesses(
     """Return what a reader can see for or against support, and the sentence that shows it."""
     is_scan = passage.recognised is not None
     if isinstance(contrary, Witness):
-        return (replace(contrary, kind=MISREAD) if is_scan else contrary,), contrary.sentence
+        witness = replace(contrary, kind=WitnessKind.MISREAD) if is_scan else contrary
+        return (witness,), contrary.sentence
     witnesses: list[Witness | None] = []
-    if contrary and not is_scan and _counts(claim, passage, contrary):
+    if contrary and not is_scan and _refutes_alone(claim, passage, contrary):
         witnesses.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if sigmoid(readout.support) >= QUOTED_FROM:
         witnesses += [
@@ -389,31 +385,26 @@ def _witnesses(
     return seen, next((witness.sentence for witness in seen if witness.sentence), None)
 
 
-def _counts(claim: Claim, passage: Passage, contrary: Span) -> bool:
-    """Whether a contradiction read by the network alone counts.
-
-    Not in a table, where a rule looks up row and column. Not if a sentence has the claim's figures
-    and there are two or more: networks take "1.9 with and 2.8 without it" for a different finding
-    than "lowered from 2.8 to 1.9". Not if a figure of the claim follows from two of the passage, as
-    "rose by 5" from 17 and 22. Not if a comparison agrees, or differs at another time. Not on
-    another topic, as far as words tell: across languages they do not, and the calibration has a
-    bound of its own.
-    """
+def _refutes_alone(claim: Claim, passage: Passage, contrary: Span) -> bool:
+    """Whether a contradiction that only the network reads, in `contrary`, counts."""
     text, sentence = claim.text, contrary.of(passage.text)
-    if tables.rows_of(sentence) or agreeing(text, passage.text):
+    if tables.rows_of(sentence):  # a rule looks up row and column
         return False
-    is_complete = not quantities.unstated_values(text, sentence)
+    if agreeing(text, passage.text):  # a figure follows from two others: "rose by 5" from 17 and 22
+        return False
+    states_figures = not quantities.unstated_values(text, sentence)
     figures = [value for value in values_of(text) if not value.weak]
     rivals = [v for v in values_of(sentence) for f in figures[:1] if quantities.conflict(v, f)]
-    if is_complete and len(figures) + len(rivals) > 1:
+    # Networks take "1.9 with and 2.8 without it" for another finding than "from 2.8 to 1.9".
+    if states_figures and len(figures) + len(rivals) > 1:
         return False
-    compared = antonyms.compare(text, sentence)
-    agrees = compared is not None and compared.agrees
-    if agrees and is_complete:
+    comparison = antonyms.compare(text, sentence)
+    if comparison is not None and comparison.agrees and states_figures:
         return False
-    is_opposite = (compared is not None and not agrees) or antonyms.contrasts(text, sentence)
-    if is_opposite and is_of_another_time(text, sentence):
+    differs = comparison is not None and not comparison.agrees
+    if (differs or antonyms.contrasts(text, sentence)) and is_of_another_time(text, sentence):
         return False
+    # Words tell the topic, except across languages, where the calibration has a bound of its own.
     missing = wording.missing_words(text, f"{passage.about}\n{passage.text}")
     return missing <= ON_TOPIC or calibration.is_across(claim, passage)
 

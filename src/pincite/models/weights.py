@@ -46,7 +46,6 @@ LEARNED = "learned"  # in the card of a verifier made by `pincite learn`
 
 
 def cache_folder() -> Path:
-    """Return the user's cache for models."""
     return durable.cache_folder() / "models"
 
 
@@ -162,9 +161,7 @@ def fetch(model: str) -> Path:
 
     For a public verifier, download safetensors if the ONNX file is missing or insufficient.
 
-    Raises:
-        ConfigError: `model` is not a hub id.
-        MissingModel: the hub has no such repository, or it holds neither format.
+    Raises ConfigError for what is no hub id, MissingModel if the hub has neither format of it.
     """
     from pincite.models.public import is_hub_id
 

@@ -13,7 +13,7 @@ matters often none. It is read from end to end, in wide passages, up to COVER of
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -77,12 +77,12 @@ def read_pages(
     pages that are still open (`is_open`).
     """
     plans = [_plan(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
-    judged = _judge(pages, [at_once for at_once, _ in plans], judge)
-    later = [
-        rest if rest and is_open(evidence) else []
-        for (_, rest), evidence in zip(plans, judged, strict=True)
+    judged = _judge(pages, [plan.first for plan in plans], judge)
+    second = [
+        plan.second if plan.second and is_open(evidence) else []
+        for plan, evidence in zip(plans, judged, strict=True)
     ]
-    for evidence, more in zip(judged, _judge(pages, later, judge), strict=True):
+    for evidence, more in zip(judged, _judge(pages, second, judge), strict=True):
         evidence += more
         evidence.sort(key=lambda e: e.passage.span)
     return judged
@@ -96,8 +96,8 @@ def worth_reading(claim: str, passages: Sequence[Passage], most: int = READ) -> 
     >>> [passage.text for passage in worth_reading("It opened in 1911.", page, 1)]
     ['Opened 1911.']
     """
-    at_once, later = _plan(claim, with_covering(claim, passages), (), most, most)
-    return sorted([*at_once, *later], key=lambda passage: passage.span)
+    plan = _plan(claim, with_covering(claim, passages), (), most, most)
+    return sorted([*plan.first, *plan.second], key=lambda passage: passage.span)
 
 
 def with_covering(claim: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -113,11 +113,7 @@ def covering(claim: str, passages: Sequence[Passage]) -> Passage | None:
 
     Greedy: the sentence that adds most by `words.weighted_terms` comes next, with the one before
     if it begins with a pronoun. A page that is no longer is read whole. None if no sentence
-    shares anything.
-
-    Args:
-        claim: a sentence.
-        passages: of the page, with its text.
+    shares anything. `passages` have the text of their page.
     """
     page = passages[0].page
     sentences = units_of(page, passages[0].language)
@@ -151,7 +147,9 @@ def _choose_covering(claim: str, page: str, sentences: Sequence[tuple[Span, int]
         best = max(candidates, key=lambda n: (math.fsum(weights[term] for term in terms[n]), -n))
         added, before = [best], best - 1
         fits = before >= 0 and lengths[before] + lengths[best] <= left
-        if fits and before not in chosen and _leans_back(sentences[best][0].of(page)):
+        word = words.WORD.search(sentences[best][0].of(page))
+        has_pronoun = word is not None and word[0].lower() in syntax.PRONOUNS
+        if fits and before not in chosen and has_pronoun:  # it says whom that means
             added.append(before)
         for n in added:
             left -= lengths[n]
@@ -161,44 +159,49 @@ def _choose_covering(claim: str, page: str, sentences: Sequence[tuple[Span, int]
     return sorted(chosen)
 
 
-def _leans_back(sentence: str) -> bool:
-    """Whether a sentence begins with a pronoun, so that the one before says whom it means."""
-    first = words.WORD.search(sentence)
-    return first is not None and first[0].lower() in syntax.PRONOUNS
-
-
 def _is_foreign(claim: str, passages: Sequence[Passage]) -> bool:
     return (identify(claim) or "en") != (passages[0].language or "en")
 
 
-def _plan(
-    claim: str, passages: Sequence[Passage], cited: Sequence[Span], first: int, most: int
-) -> tuple[list[Passage], list[Passage]]:
-    """Return the passages for the first round and for the second one.
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    """The passages of a page that are read at once, and those read while it is still open."""
 
-    The first has `first` passages, both have `most`, and as many again in the `cited` spans, ranked
-    by overlap with the claim, after the covering text. Of a page in another language, wide passages
-    follow those that share anything; if none does, at once.
+    first: list[Passage]
+    second: list[Passage]
+
+
+def _plan(
+    claim: str, passages: Sequence[Passage], cited: Sequence[Span], n_first: int, n_most: int
+) -> _Rounds:
+    """Choose what to read: after the covering text, passages ranked by overlap with the claim.
+
+    The first round has `n_first` of them and as many in the `cited` spans; both rounds together
+    have `n_most`, and up to POINTED_AT in the cited spans. Of a page in another language, wide
+    passages follow those that share anything with the claim; if none does, all are read at once.
     """
-    together = [passage for passage in passages if passage.pieces]
+    covering_texts = [passage for passage in passages if passage.pieces]
     single = [passage for passage in passages if not passage.pieces]
-    if len(single) <= first:
-        return [*together, *single], []
+    if len(single) <= n_first:
+        return _Rounds([*covering_texts, *single], [])
     shared = errors.apply(
         lambda batch: [words.overlap(claim, passage.text) for passage in batch],
         single,
         lambda passage, why: math.inf,  # it is read, and the verifier reports the failure
     )
-    best = sorted(range(len(single)), key=lambda n: (-shared[n], n))
-    there = [n for n in best if any(map(single[n].span.overlaps, cited))]
+    ranked = sorted(range(len(single)), key=lambda n: (-shared[n], n))
+    pointed_at = [n for n in ranked if any(map(single[n].span.overlaps, cited))]
     is_foreign, wide = _is_foreign(claim, single), list[Passage]()
-    if is_foreign and len(single) > most and single[0].page:
-        best = [n for n in best if shared[n]]
+    if is_foreign and len(single) > n_most and single[0].page:
+        ranked = [n for n in ranked if shared[n]]
         wide = list(islice(_end_to_end(single), COVER))
-    at_once = dict.fromkeys([*best[:first], *there[:first]])
-    rest = sorted({*best[:most], *there[:POINTED_AT]}.difference(at_once))
-    read, later = [*together, *(single[n] for n in at_once)], [*(single[n] for n in rest), *wide]
-    return ([*read, *later], []) if is_foreign and not any(shared) else (read, later)
+    at_once = dict.fromkeys([*ranked[:n_first], *pointed_at[:n_first]])
+    later = sorted({*ranked[:n_most], *pointed_at[:POINTED_AT]}.difference(at_once))
+    first = [*covering_texts, *(single[n] for n in at_once)]
+    second = [*(single[n] for n in later), *wide]
+    if is_foreign and not any(shared):
+        return _Rounds([*first, *second], [])
+    return _Rounds(first, second)
 
 
 def _end_to_end(passages: Sequence[Passage]) -> Iterator[Passage]:

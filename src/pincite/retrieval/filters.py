@@ -88,10 +88,8 @@ _MEETS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 def condition(text: str) -> Condition:
     """Parse a condition: `section == news`, `year >= 2015`, `kind in html, pdf`.
 
-    A value may be quoted, and must be if it contains a comma and is one of several.
-
-    Raises:
-        ConfigError: the text is not a condition.
+    A value may be quoted, and must be if it contains a comma and is one of several. Raises
+    ConfigError for any other text.
 
     >>> condition("site not in a.example, b.example").values
     ('a.example', 'b.example')

@@ -17,14 +17,12 @@ from pincite.types import Claim, FoundBy, Hit
 Mode = Literal["weighted", "rrf", "union", "verifai"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-# The dense ranking's share in the weighted sum. On the WAFER-like dev claims, a supporting passage
-# comes first for 0.87 of them with 0.3 to 0.5, and for 0.82 with 0.7 or by reciprocal ranks.
-# SciFact's train claims prefer 0.5 (nDCG@10 0.731; 0.721 with 0.4, 0.727 with 0.6).
+# The dense ranking's share in the weighted sum, by the WAFER-like dev claims and SciFact's train
+# claims: research/fusion.md has other values.
 DENSE_SHARE = 0.5
 VERIFAI = (0.7, 0.3)  # lexical and dense: the defaults in Verif.ai's code
 RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot and is customary
-# Log-odds between the first and the last candidate of a search. A pairwise logistic regression on
-# the WAFER-like dev claims gives 6.6 (five folds, right passages against others).
+# Log-odds between the first and the last candidate of a search (regression: research/fusion.md).
 PRIOR_WEIGHT = 6.5
 JUDGED = 50  # candidates that the verifier reads; see research/fusion.md for other values
 

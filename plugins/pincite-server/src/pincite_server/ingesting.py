@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from pincite import codec, runtime
 from pincite.corpus import engines
+from pincite.corpus.origins import Origins
 from pincite.corpus.protocol import Corpus
-from pincite.corpus.update import How, Origins, Outcome, update
+from pincite.corpus.update import Outcome, UpdateOptions, update
 from pincite.errors import CorpusInUse, InputError
 from pincite.protocols import Encoder
 from pincite.settings import Settings
@@ -83,7 +84,7 @@ def ingest(
     # A `file:` URL would reveal the server's folders.
     urls = {(folder / file.stored).resolve().as_uri(): upload_url(file.name) for file in files}
     called = {file.name: folder / file.stored for file in files}
-    how = How(reread=True, called=called, named=lambda url: urls.get(url, url))
+    how = UpdateOptions(reread=True, called=called, named=lambda url: urls.get(url, url))
     outcome, complete = Outcome(), True
 
     def progress(now: Outcome) -> None:
