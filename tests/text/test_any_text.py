@@ -99,6 +99,7 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         Collection[str]: [one, other],
         Iterable[words.Term]: [one[: words.STEM], ("", 1.0)],
         Iterable[str]: [one, other],
+        frozenset[str]: tables.terms_of(one),
         Iterable[Span]: spans,
         Sequence[int]: [0, len(one) // 2],
         Sequence[Mark]: [],

@@ -4,9 +4,10 @@ import pytest
 from support.rows import each_row
 
 from pincite.judgement.contradictions import contradiction
+from pincite.report.templates import mark_cells
 from pincite.text.paraphrase import verifier_input
-from pincite.text.tables import keep_named_rows, look_up, mark_cells, unstated_values
-from pincite.types import Claim, Passage
+from pincite.text.tables import keep_named_rows, look_up, other_value, unstated_values
+from pincite.types import Claim, Passage, Span
 
 SHIPS = """Ships of the line
 Ship: Aldra; Built: 1987; Passengers: 1,150; Cars: 260
@@ -54,6 +55,13 @@ def test_no_row_ranks_without_its_whole_table() -> None:
     assert keep_named_rows(claim, SHIPS.rpartition("\n")[0]) == "Ships of the line"
     assert "most" not in keep_named_rows(claim, SHIPS, SHIPS)
     assert "Passengers: most" in keep_named_rows(claim.replace("Aldra", "Corvina"), SHIPS, SHIPS)
+
+
+@pytest.mark.parametrize("total", ["Town: Total; 2000: 120", "Town: Total; 1990: 5"])
+def test_a_rank_is_that_of_the_row_beside_a_named_total(total: str) -> None:
+    claim = "Ask had the largest total in 2000."
+    text = f"{total}\nTown: Ask; 2000: 40\nTown: Vik; 2000: 50\nTown: Ob; 2000: 30"
+    assert [other_value(lookup) for lookup in look_up(claim, text)] == [(Span(8, 19), "40 (2.)")]
 
 
 def test_a_pronoun_names_the_row_of_the_article() -> None:
