@@ -54,6 +54,7 @@ class Wiki:
     headers: list[dict[str, str]] = field(default_factory=list)
     sites: dict[str, bytes] = field(default_factory=dict)  # pages that articles cite, by path
     url: str = ""
+    language: str = "en"
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def titled(self, title: str) -> WikiPage | None:
@@ -66,7 +67,7 @@ class Wiki:
         return (lists.get(asked.get("list", "")) or self._query)(asked)
 
     def _query(self, asked: dict[str, str]) -> dict[str, Any]:
-        query: dict[str, Any] = {"general": {"lang": "en"}}
+        query: dict[str, Any] = {"general": {"lang": self.language}}
         if "revids" in asked:
             wanted = int(asked["revids"])
             holders = [p for p in self.pages if wanted in dict(p.revisions)]
@@ -111,7 +112,7 @@ class Wiki:
         text = dict(page.revisions)[number]
         space = 118 if page.title.startswith("Draft:") else 0
         row: dict[str, Any] = {"pageid": page.page_id, "ns": space, "title": page.title}
-        row |= {"lastrevid": last, "pagelanguage": "en"}
+        row |= {"lastrevid": last, "pagelanguage": self.language}
         if page.redirect_to:
             row["redirect"] = True
         if page.protected:

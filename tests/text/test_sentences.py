@@ -1,4 +1,5 @@
 import string
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -21,7 +22,7 @@ def test_a_line_break_ends_a_sentence() -> None:
     assert [s.of(text) for s in sentences(text)] == text.replace("\n\n", "\n").split("\n")
 
 
-def check_spans(text: str, spans: list[Span]) -> None:
+def check_spans(text: str, spans: Sequence[Span]) -> None:
     """They are in order and trimmed, and no word is lost."""
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(span.of(text) == span.of(text).strip() != "" for span in spans)

@@ -36,7 +36,7 @@ class _Script(NamedTuple):
     languages: Sequence[str]  # the commonest first
 
 
-_SCRIPTS = {
+_SCRIPTS: dict[str, _Script] = {
     name: _Script(letters, codes.split()) for name, (letters, codes) in _DATA["scripts"].items()
 }
 _LETTERS_OF_LANGUAGE = {code: frozenset(letters) for code, letters in _DATA["letters"].items()}

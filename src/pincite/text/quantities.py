@@ -300,7 +300,7 @@ class _Numeral(NamedTuple):
 
         Zeros at the end do not count: 0 and 10 for 120, 50,000 and 100,000 for 1.2 million.
         """
-        whole, _, decimals = self.digits.partition(".")
+        whole, _, decimals = self.digits.lstrip("0").partition(".")
         n_zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
         scale = 1.0 if self.is_percent else self.scale
         digit = 10.0 ** (n_zeros - len(decimals)) * scale
