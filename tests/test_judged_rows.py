@@ -43,14 +43,16 @@ class Row(NamedTuple):
     quote: str  # the sentence that decides
 
 
+def read(name: str) -> Iterator[dict[str, Any]]:
+    return map(json.loads, (CASES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines())
+
+
 def rows(name: str) -> list[Row]:
-    lines = (CASES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [Row(**json.loads(line)) for line in lines]
+    return [Row(**row) for row in read(name)]
 
 
 def documents(name: str) -> list[Document]:
-    lines = (CASES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [Document(**json.loads(line)) for line in lines]
+    return [Document(**row) for row in read(name)]
 
 
 def by_key(of: Iterable[Row]) -> Callable[[dict[str, Any]], Answer]:
@@ -90,7 +92,7 @@ def shown(of: Iterable[Evidence | None]) -> bool:
 
 
 class Score(NamedTuple):
-    """Of rows with their results: `green`, `disputed`."""
+    """What a reader sees of rows: false ones as supported, and shares of all."""
 
     false_green: list[str]
     right: float
@@ -129,13 +131,10 @@ def answered(of: list[Row], judge: Server | None, corpus: Corpus) -> Score:
     text = " ".join(f"{row.statement[:-1]} [{numbers[row.document]}]." for row in of)
     with build.asking(settings(judge), corpus) as run:
         found = run.pipeline.checker.check(cited_sentences(text, "en"), references)
-    return score(
-        of,
-        [
-            (each.standing is Standing.SUPPORTED, shown(v.evidence for v in each.verdicts))
-            for each in found
-        ],
+    results = (
+        (s.standing is Standing.SUPPORTED, shown(v.evidence for v in s.verdicts)) for s in found
     )
+    return score(of, results)
 
 
 @pytest.mark.parametrize("of", RIGHT)

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import pkgutil
-import random
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType
@@ -16,8 +15,8 @@ from support.rows import each_row
 
 import pincite.text
 from pincite.judgement import atoms, contradictions
-from pincite.text import changes, figures, quantities, tables, words
-from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
+from pincite.text import figures, quantities, tables, words
+from pincite.text.citation_marks import Mark, Sentence, cited_sentences
 from pincite.text.words import sentences_of
 from pincite.types import Claim, Document, Passage, Span
 
@@ -92,16 +91,15 @@ def argument(hint: Any, name: str, one: str, other: str) -> Any:
         float: 1.0,
         Span: spans[0],
         Document: document,
-        random.Random: random.Random(1),
         figures.Figure: next(iter(figures.figures(one)), figures.figures("66")[0]),
         quantities.Value: numbers[0],
-        changes.Rank: changes.Rank(spans[0], 1, "high"),
         Sequence[float]: [1.0, 2.0],
         tables.Lookup: tables.Lookup(one, [row], [row], [""], [one]),
         Sequence[str]: [one, other],
         Collection[str]: [one, other],
         Iterable[words.Term]: [one[: words.STEM], ("", 1.0)],
         Iterable[str]: [one, other],
+        frozenset[str]: tables.terms_of(one),
         Iterable[Span]: spans,
         Sequence[int]: [0, len(one) // 2],
         Sequence[Mark]: [],
@@ -141,12 +139,6 @@ FUNCTIONS: list[Callable[..., Any]] = [
 ]
 
 
-def test_new_functions_are_found() -> None:
-    names = {f"{function.__module__}.{function.__name__}" for function in FUNCTIONS}
-    assert {"pincite.text.quantities.unstated_values", "pincite.text.quantities.values"} <= names
-    assert len(names) == len(FUNCTIONS) > 50
-
-
 @settings(
     derandomize=True,
     max_examples=80,
@@ -161,7 +153,11 @@ def test_every_function_accepts_any_text(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\ud800", "\x00", pytest.param("9" * 5000, id="long"), "½", "İ", "ſ", "'s"]
+    "text",
+    [
+        *("", " ", "\ud800", "\x00", "½", "İ", "ſ", "'s"),
+        *(pytest.param(digit * 5000, id=digit) for digit in "09"),
+    ],
 )
 def test_every_function_accepts_the_smallest_texts(text: str) -> None:
     for function in FUNCTIONS:
@@ -183,7 +179,6 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     [
         pytest.param("300 feet 9 inches", "9" * 310 + " feet 9 inches", id="feet"),
         pytest.param("In 1856.", "9" * 320 + " years after the mill of 1790", id="years"),
-        pytest.param("It closed in 1856.", "9" * 5000 + " feet 9 inches", id="5000"),
         ("Ten of them burnt.", "Zero out of twelve burnt."),
         ("It closed on 31 February 1790.", "It closed in the year 0."),
     ],
@@ -197,8 +192,3 @@ def test_a_span_counts_in_the_text_as_it_was_given() -> None:
     text = "ſixty men, İ say, and １２ horses"
     assert [figure.span.of(text) for figure in figures.figures(text)] == ["ſixty", "１２"]
     assert [value.span.of(text) for value in quantities.values(text)] == ["ſixty", "１２"]
-
-
-def test_other_words_have_no_number() -> None:
-    assert figures.number_in_words("ſome") is figures.number_in_words("") is None
-    assert marks("[" + "1" * 400 + "]") == []

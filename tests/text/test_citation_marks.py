@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from support.rows import each_row
 
 from pincite.text.citation_marks import (
-    Sentence,
     as_text,
     cited_sentences,
     find_number,
@@ -15,10 +14,8 @@ from pincite.text.citation_marks import (
     renumber,
     with_neighbours,
     without_copied,
-    without_marks,
     without_open_mark,
 )
-from pincite.types import Span
 
 
 def parsed(text: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -47,11 +44,6 @@ def test_marks_are_taken_out_of_sentences(
     assert parsed(text) == [*expected]
 
 
-def test_a_text_of_marks_alone_is_one_sentence_without_words() -> None:
-    assert [s.ids for s in cited_sentences("[1] [2]")] == [("1", "2")]
-    assert cited_sentences("") == []
-
-
 @given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=80))
 def test_spans_are_in_order_and_hold_their_marks(text: str) -> None:
     end = 0
@@ -62,12 +54,6 @@ def test_spans_are_in_order_and_hold_their_marks(text: str) -> None:
             assert sentence.span.start <= mark.span.start < mark.span.end <= sentence.span.end
     in_sentences = [m for s in cited_sentences(text) for m in s.marks]
     assert in_sentences == marks(text)
-
-
-@given(st.text(max_size=60))
-def test_a_text_without_marks_keeps_its_words(text: str) -> None:
-    if not marks(text):
-        assert without_marks(text, Span(0, len(text)), ()).split() == text.split()
 
 
 def test_a_number_is_a_place_in_the_list_and_a_pmid_an_id() -> None:
@@ -81,39 +67,33 @@ def test_a_number_is_a_place_in_the_list_and_a_pmid_an_id() -> None:
 
 @given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=60), st.integers(0, 60))
 def test_a_text_is_numbered_as_its_beginning_is(text: str, at: int) -> None:
-    known = {"a": 1, "b": 2, "1": 3, "c": 4}
+    known, beginning = {"a": 1, "b": 2, "1": 3, "c": 4}, without_open_mark(text[:at])
     whole, order = renumber(text, known)
-    begun, before = renumber(without_open_mark(text[:at]), known)
-    if (
-        marks(text[: len(without_open_mark(text[:at]))])
-        == marks(text)[: len(marks(without_open_mark(text[:at])))]
-    ):
+    begun, before = renumber(beginning, known)
+    if marks(beginning) == marks(text)[: len(marks(beginning))]:
         assert order[: len(before)] == before
         assert whole.startswith(begun) or not before
     assert sorted(order) == sorted(set(order))
     assert len(marks(whole)) == len(marks(text))
 
 
-def sentence(text: str, *ids: str) -> Sentence:
-    return cited_sentences(f"{text} {''.join(f'[{i}]' for i in ids)}".strip())[0]
-
-
-def test_an_uncited_middle_sentence_takes_the_marks_of_the_neighbour_that_is_more_alike() -> None:
-    found = [sentence("A.", "1"), sentence("B."), sentence("C.", "2")]
-    likeness = {("B.", "A."): 0.2, ("B.", "C."): 0.7}
-    given_ = with_neighbours(found, lambda s, n: likeness[s.text, n.text])
-    assert [(s.text, s.ids, inherited) for s, inherited in given_] == [
-        ("A.", ("1",), False),
-        ("B.", ("2",), True),
-        ("C.", ("2",), False),
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ash grew. Birch fell [1]. Cedar fell.", "- 1 -"),
+        ("Ash grew [1]. Birch fell. Cedar fell. Elm grew [2].", "1 1 2 2"),
+        ("Ash grew [1]. Cypress fell. Cedar fell [2].", "1 2 2"),
+    ],
+)
+def test_a_middle_sentence_inherits_the_own_marks_of_the_neighbour_most_alike(
+    text: str, expected: str
+) -> None:
+    found = with_neighbours(cited_sentences(text), lambda a, b: float(a.text[0] == b.text[0]))
+    assert [" ".join(sentence.ids) or "-" for sentence, _ in found] == expected.split()
+    own = [sentence.ids for sentence in cited_sentences(text)]
+    assert [ids != sentence.ids for ids, (sentence, _) in zip(own, found, strict=True)] == [
+        is_inherited for _, is_inherited in found
     ]
-
-
-@pytest.mark.parametrize(("given_", "expected"), [("- 1 -", "- 1 -"), ("1 - - 2", "1 1 2 2")])
-def test_only_middle_sentences_inherit_and_only_own_marks(given_: str, expected: str) -> None:
-    found = [sentence("A.", *([n] if n != "-" else [])) for n in given_.split()]
-    result = [s.ids for s, _ in with_neighbours(found, lambda *_: 1.0)]
-    assert result == [(n,) if n != "-" else () for n in expected.split()]
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.integers(1, 99)), max_size=6))

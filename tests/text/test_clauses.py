@@ -23,10 +23,8 @@ def test_uncertain_sentences_stay_whole(claim: str) -> None:
 
 def test_spans_leave_conjunctions_and_full_stops_out() -> None:
     claim = "Berg, who was born in Aalby, studied law in Lund."
-    assert [c.span.of(claim) for c in clauses(claim)] == [
-        "Berg, who was born in Aalby",
-        "studied law in Lund",
-    ]
+    spans = ["Berg, who was born in Aalby", "studied law in Lund"]
+    assert [clause.span.of(claim) for clause in clauses(claim)] == spans
 
 
 def test_too_many_clauses_are_a_list_and_stay_together() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from support.rows import each_row
 
-from pincite.text.figures import MONTHS, figures, missing, rivals
+from pincite.text.figures import figures, missing
 
 
 @each_row("text/figures/values")
@@ -9,9 +9,7 @@ def test_figures_have_their_values(text: str, values: list[float]) -> None:
     assert [f.value for f in figures(text)] == values
 
 
-@pytest.mark.parametrize(
-    "date", ["14 May 1911", "May 14, 1911", "14th of May 1911", "14 May, 1911"]
-)
+@pytest.mark.parametrize("date", ["14 May 1911", "May 14, 1911", "14th of May 1911"])
 def test_dates_hold_the_same_figures_however_they_are_written(date: str) -> None:
     found = figures(date)
     assert {f.key for f in found} == {("number", 14), ("month", 5), ("number", 1911)}
@@ -21,15 +19,3 @@ def test_dates_hold_the_same_figures_however_they_are_written(date: str) -> None
 def test_percent_is_another_kind_than_a_number() -> None:
     assert [f.value for f in missing("12 % of 40", "12 of 40")] == [12]
     assert missing("12 percent of 40", "12% (of forty)") == []
-
-
-def test_rival_figures_of_the_source() -> None:
-    claim, source = "It opened in 1913.", "It opened in 1911 with 3 spans."
-    (wrong,) = missing(claim, source)
-    assert [r.value for r in rivals(wrong, claim, source)] == [1911]
-
-
-def test_every_month_is_a_figure() -> None:
-    for number, name in enumerate(MONTHS, 1):
-        for written in (name, name[:3]):
-            assert ("month", float(number)) in [f.key for f in figures(f"On 14 {written} 1886")]

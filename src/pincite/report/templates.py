@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from gettext import NullTranslations
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -58,9 +59,47 @@ def environment(
         extensions=["jinja2.ext.i18n"],
     )
     made.install_gettext_translations(translations, newstyle=True)  # type: ignore[attr-defined]
-    made.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "mark_cells": tables.mark_cells}
+    made.globals |= {"link": cells.safe_link, "n_of": cells.n_of, "mark_cells": mark_cells}
     made.filters |= {"said": say, "one_line": one_line, "percent": cells.percent}
     return made
+
+
+class MarkedCell(NamedTuple):
+    """A cell of a quoted row, and whether the claim names it."""
+
+    text: str
+    is_marked: bool
+
+
+class MarkedRow(NamedTuple):
+    """A quoted row, or the headers above it."""
+
+    is_header: bool
+    cells: Sequence[MarkedCell]
+
+
+def mark_cells(claim: str, quote: str) -> list[MarkedRow]:
+    """Return a quote of rows as a table whose cells are marked if the claim names them.
+
+    Empty if it has other lines than rows. The first cell, which names the row, is never marked.
+    """
+    rows = [tables.cells_of(line) for line in quote.split("\n")]
+    if not all(rows):
+        return []
+    claim_terms, marked_rows, headers = tables.terms_of(claim), list[MarkedRow](), list[str]()
+    for row in rows:
+        if headers != list(row):
+            headers = list(row)
+            marked_rows.append(MarkedRow(True, [MarkedCell(h, is_marked=False) for h in headers]))
+        whole, in_part = list[str](), list[str]()
+        for header in headers[1:]:
+            if any(tables.has_all_of(claim_terms, text) for text in (header, row[header])):
+                whole.append(header)
+            elif tables.shares_a_word(claim_terms, header):
+                in_part.append(header)
+        in_row = [MarkedCell(text, header in (whole or in_part)) for header, text in row.items()]
+        marked_rows.append(MarkedRow(False, in_row))
+    return marked_rows
 
 
 @cache

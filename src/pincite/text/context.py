@@ -6,21 +6,18 @@ before. In doubt nothing is resolved.
 """
 
 import re
-from calendar import day_name, month_abbr, month_name
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from pincite.text import patterns, syntax
-from pincite.text.figures import count_of
+from pincite.text.figures import MONTH_NUMBERS, MONTHS, count_of
 from pincite.text.finite import BE_OR_MODAL, WORD_OR_MARK, finite_verb, lemmas, may_be_noun
-from pincite.text.words import sentences_of
+from pincite.text.words import DAYS, sentences_of
 from pincite.types import Span
 
-_WEEKDAYS, _MONTHS = [*day_name], [*month_name][1:]
-_MONTH_OF = {name.lower(): n for names in (month_name, month_abbr) for n, name in enumerate(names)}
-_MONTH = rf"{'|'.join(_MONTHS)}|(?:{'|'.join([*month_abbr][1:])})\b\.?"
+_MONTH = rf"{'|'.join(MONTHS)}|(?:{'|'.join(name[:3] for name in MONTHS)})\b\.?"
 _CAPITAL = r"[A-ZÀ-Þ][\w’'-]*\w"
 NAME = (
     rf"(?!(?i:{'|'.join(syntax.PARTICLES)})\b){_CAPITAL}(?: (?:(?:of|de|von|van|du) )?{_CAPITAL})*"
@@ -28,8 +25,8 @@ NAME = (
 _P = patterns(
     __file__,
     "context",
-    weekdays="|".join(_WEEKDAYS),
-    months="|".join(_MONTHS),
+    weekdays="|".join(DAYS),
+    months="|".join(MONTHS),
     month=_MONTH,
     name=NAME,
 )
@@ -100,14 +97,14 @@ def _day(match: re.Match[str], now: date, ahead: bool) -> str:
     if name := match["named"] or match["weekday"]:
         return _format(now + timedelta(_days_to(name, (match["which"] or "").lower(), now, ahead)))
     if number := match["day"] or match["after"]:
-        month = _MONTH_OF[(match["month"] or match["first"]).rstrip(".").lower()]
+        month = MONTH_NUMBERS[(match["month"] or match["first"]).rstrip(".").lower()]
         return _format(_nearest(now, month, int(number), ahead))
     return ""
 
 
 def _days_to(weekday: str, which: str, now: date, ahead: bool) -> int:
     """Days from now to a weekday, negative for one that is past; `which`: "last", "next" or ""."""
-    days = _WEEKDAYS.index(weekday) - now.weekday()
+    days = DAYS.index(weekday) - now.weekday()
     if which == "next":  # the one of the next week
         return 7 + days
     if which in _COMING or (ahead and which in ("", "this")):
@@ -124,7 +121,7 @@ def _month(match: re.Match[str], now: date, ahead: bool) -> str:
     if name := match["of"] or match["only"]:
         which = (match["which"] or "").lower()
         is_ahead = which in _COMING or (ahead and not which)
-        return _of_month(_nearest(now.replace(day=1), _MONTH_OF[name.lower()], 1, is_ahead), 0)
+        return _of_month(_nearest(now.replace(day=1), MONTH_NUMBERS[name.lower()], 1, is_ahead), 0)
     return ""
 
 
@@ -149,15 +146,14 @@ def _nearest(now: date, month: int, day: int, ahead: bool) -> date:
 
 def _of_month(now: date, months: int) -> str:
     year, month = divmod(now.year * 12 + now.month - 1 + months, 12)
-    return f"{_MONTHS[month]} {year}"
+    return f"{MONTHS[month]} {year}"
 
 
 def _format(day: date) -> str:
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 # ── Pronouns and descriptions ────────────────────────────────────────────────────────────────────
-
 
 _PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LONGEST = 1_000  # characters of a sentence; longer ones are lists

@@ -30,11 +30,7 @@ def host_of(url: str) -> str:
 
 
 def is_below(url: str, hosts: Collection[str]) -> bool:
-    """Whether the URL's host is one of `hosts` or a subdomain.
-
-    >>> is_below("https://en.wikipedia.org/wiki/X", ["wikipedia.org"])
-    True
-    """
+    """Whether the URL's host is one of `hosts` or a subdomain."""
     if not hosts:
         return False
     labels = host_of(url).split(".")
@@ -123,11 +119,7 @@ def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | 
 
 
 def original_of(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> str:
-    """The address of the page itself, without an archive's prefix.
-
-    >>> original_of("https://web.archive.org/web/20130105/http:/www.example.org/a")
-    'http://www.example.org/a'
-    """
+    """The address of the page itself, without an archive's prefix."""
     for _ in range(_MOST_ARCHIVES):
         if snapshot := snapshot_at(url, hosts):
             url = snapshot.page

@@ -65,8 +65,6 @@ def doi_of_url(url: str) -> str | None:
 
     >>> doi_of_url("https://pub.example/doi/full/10.1002/(SICI)1096-8644%2899%291:3/full")
     '10.1002/(SICI)1096-8644(99)1:3'
-    >>> doi_of_url("https://plos.example/article?id=10.1371/journal.pone.1&type=printable")
-    '10.1371/journal.pone.1'
     """
     try:
         parts = urlsplit(url.strip())

@@ -31,8 +31,6 @@ def in_source_words(source: str, claim: str) -> str:
 
     >>> in_source_words("Of the 90 hands 64 per cent were women.", "Nearly two thirds were women.")
     'Nearly 64 per cent were women.'
-    >>> in_source_words("In all 42 came.", "Between 30 and 50 came.")
-    '42 came.'
     >>> in_source_words("Tin is cheaper than lead.", "Lead is dearer than tin.")
     'Tin is cheaper than lead.'
     """
@@ -211,12 +209,8 @@ def with_derived_values(passage: str, claim: str) -> str:
     Handles shares, changes, comparisons, ranks and votes, and units and bounds in symbols: a
     network does not calculate.
 
-    >>> with_derived_values("Of 94 samples, 47 were bad.", "Half of the samples were bad.")
-    'Of 94 samples, 47 (half) were bad.'
     >>> with_derived_values("Sales rose from 40 to 80 tonnes.", "Sales doubled.")
     'Sales rose from 40 to 80 tonnes (doubled).'
-    >>> with_derived_values("Nine voted for it and three against.", "They voted 9–3 for it.")
-    '9–3, Nine voted for it and three against.'
     >>> with_derived_values("Those of ≥40 kg m-2 lost weight.", "Those of 40 kg/m2 or more did.")
     'Those of 40 kg/m2 or more lost weight.'
     """

@@ -21,8 +21,6 @@ def items(text: str) -> list[str]:
 
     >>> items("The mill closed in\n1950.\nThe bridge opened.")
     ['The mill closed in 1950.', 'The bridge opened.']
-    >>> items("1. Who built it\n2. When was it built")
-    ['Who built it', 'When was it built']
     """
     lines = [" ".join(line.split()) for line in text.splitlines()]
     is_list = sum(bool(_MARK.match(line)) for line in lines) > 1

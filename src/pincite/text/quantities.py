@@ -5,9 +5,6 @@ million" and 1,183,505 are one value, and so are "nearly half" and 48 %. A sourc
 precise claim ("in 1912"); it neither supports nor contradicts a more precise one. The widths are
 rounding conventions, checked on the pairs in tests/cases/values (`python tools/gate_values.py`).
 quantulum3, dateparser and pint return no intervals.
-
-`values` reads a text, by a pattern and a function for each kind of value. `states`, `conflict` and
-`holds` compare two values, and `unstated_values` a claim with its source.
 """
 
 import math
@@ -65,6 +62,9 @@ class Bounds(NamedTuple):
     low: float
     high: float
     sense: int  # see `Value`
+
+
+# ── Units, and words that limit a number ─────────────────────────────────────────────────────────
 
 
 class _Unit(NamedTuple):
@@ -146,6 +146,8 @@ def _factor(unit: str) -> float:
     return UNITS.get(unit, _NO_UNIT).factor
 
 
+# ── Readers of the kinds of values, one for each pattern ─────────────────────────────────────────
+
 _QUANTITY_AFTER = re.compile(rf"\s?(?:{_UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
 
 
@@ -173,21 +175,27 @@ def _time(match: re.Match[str]) -> Value:
 
 
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
+_HALF_DAY, _MORNING = 12 * 60.0, 6 * 60.0  # minutes; "at night" is before or after midnight
 
 
 def _clock_in_words(match: re.Match[str]) -> Value:
     past = _MINUTES[match["past"].lower().removeprefix("a ")] if match["past"] else 0
-    hours = count_of(match["hour"]) % 12 + (0 if match["part"].lower() == "morning" else 12)
-    return _exact(match, 60 * hours + past, "clock", "clock")
+    minutes = _in_part_of_day(60 * count_of(match["hour"]) + past, match["part"])
+    return _exact(match, minutes, "clock", "clock")
 
 
 def _clock(match: re.Match[str]) -> Value:
     hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
-    if match["half"] or match["part"] or match["night"]:
-        is_pm = (match["half"] or "").lower() == "p" or match["night"]
-        is_late = is_pm or match["part"] in ("afternoon", "evening")
-        hours = hours % 12 + (12 if is_late else 0)
-    return _exact(match, 60.0 * hours + minutes, "clock", "clock")
+    part = match["half"] or match["part"] or ("night" if match["night"] else "")
+    of_day = _in_part_of_day(60 * hours + minutes, part) if part else 60.0 * hours + minutes
+    return _exact(match, of_day, "clock", "clock")
+
+
+def _in_part_of_day(minutes: float, part: str) -> float:
+    """Return the minutes since midnight of a time on a clock with twelve hours."""
+    minutes, part = minutes % _HALF_DAY, part.lower()
+    is_late = part in ("afternoon", "evening", "p") or (part == "night" and minutes >= _MORNING)
+    return minutes + _HALF_DAY if is_late else minutes
 
 
 def _exact(match: re.Match[str], value: float, measure: str, unit: str) -> Value:
@@ -200,11 +208,12 @@ def _feet(match: re.Match[str]) -> Value:
 
 
 def _half(match: re.Match[str]) -> Value:
+    is_half_of_one = match["scale1"] or match["unit1"]  # "half a million", "half a mile"
+    number = 0.5 if is_half_of_one else count_of(match["n"] or "a") + 0.5
     scale = (match["scale1"] or match["scale2"] or "").lower()
-    name = (match["unit1"] or match["unit2"] or match["unit3"] or "").lower()
-    unit = UNITS.get(name, _NO_UNIT)
-    n = 0.5 if match["scale1"] or match["unit1"] else count_of(match["n"] or "a") + 0.5
-    value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
+    name = match["unit1"] or match["unit2"] or match["unit3"] or ""
+    unit = UNITS.get(name.lower(), _NO_UNIT)
+    value = number * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * unit.factor
     width = 0.0 if scale == "dozen" else _HIDDEN_BEFORE_SCALE * value
     return _estimate(match, value, width, unit.measure, unit.name)
 
@@ -266,11 +275,50 @@ _NO_NAMES = words_of("numbers", "no_names")
 _PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
 
 
+class _Numeral(NamedTuple):
+    """The number in a match of the pattern `number`, without its sign and unit."""
+
+    digits: str  # without separators; "" if it is in words
+    fraction: float  # 0.5 in "6½"
+    words: str  # "two hundred and six", "twenty-fifth"
+    scale: float  # 1e6 for "million" and for "× 10⁶"
+    is_percent: bool
+
+    @classmethod
+    def of(cls, match: re.Match[str]) -> "_Numeral":
+        fraction = unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
+        digits, words = _GROUPING.sub("", match["digits"] or ""), match["place"] or match["words"]
+        return cls(digits, fraction, words or "", _scale(match), bool(match["percent"]))
+
+    @property
+    def value(self) -> float:
+        number = float(self.digits) + self.fraction if self.digits else count_of(self.words)
+        return number * self.scale
+
+    def rounding(self) -> tuple[float, float]:
+        """How far the exact number may lie from this one, and the place of its last digit.
+
+        Zeros at the end do not count: 0 and 10 for 120, 50,000 and 100,000 for 1.2 million.
+        """
+        whole, _, decimals = self.digits.lstrip("0").partition(".")
+        n_zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
+        scale = 1.0 if self.is_percent else self.scale
+        digit = 10.0 ** (n_zeros - len(decimals)) * scale
+        width = 0.0
+        if self.is_percent or decimals:
+            width = 0.5 * 10.0 ** -len(decimals) * scale
+        elif scale > 1:
+            width = min(0.5 * scale, _HIDDEN_BEFORE_SCALE * self.value)
+        elif n_zeros >= 2 and len(self.digits) >= 4:
+            width = min(0.5 * 10.0**n_zeros, _HIDDEN_BY_ZEROS * self.value)
+        return width, digit if self.digits and not self.fraction else math.inf
+
+
 def _numeral(match: re.Match[str]) -> Value | None:
-    text = match.string
+    text, numeral = match.string, _Numeral.of(match)
     if re.fullmatch(r"\d{1,3}", match["digits"] or "") and _is_in_name(text, match.start("digits")):
         return None
-    value = _number(match) * (-1 if match["minus"] and match["unit"] else 1)
+    value = numeral.value * (-1 if match["minus"] and match["unit"] else 1)
     if not math.isfinite(value):
         return None
     start = match.start("sign") if match["sign"] else match.start()
@@ -279,23 +327,12 @@ def _numeral(match: re.Match[str]) -> Value | None:
     before = text[max(0, start - _LONGEST_AGE_WORDS) : start]
     if not measure and (_P["age"].search(before) or _AGE_AT.match(text, end)):
         measure, unit = "time", "year"
-    factor, (width, digit) = _factor(unit), _rounding(match, value)
+    factor, (width, digit) = _factor(unit), numeral.rounding()
     low, high, sense = bounds_at(text, start, value * factor, width * factor, digit * factor)
     if unit == "°f":
         low, high = (low - 32) / 1.8, (high - 32) / 1.8
-    word = (match["place"] or match["words"] or "").lower()
-    is_weak = word in _WEAK and not (measure or match["scale"])
+    is_weak = numeral.words.lower() in _WEAK and not (measure or match["scale"])
     return Value(Span(start, end), low, high, measure, unit, sense=sense, weak=is_weak)
-
-
-def _number(match: re.Match[str]) -> float:
-    """The number with its scale, without sign and unit."""
-    if match["digits"]:
-        value = float(_GROUPING.sub("", match["digits"]))
-        value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
-    else:
-        value = count_of(match["place"] or match["words"])
-    return value * _scale(match)
 
 
 def _scale(match: re.Match[str]) -> float:
@@ -329,28 +366,6 @@ def _measure(match: re.Match[str]) -> tuple[str, str]:
     return unit.measure, "" if unit.measure.startswith("money") else unit.name
 
 
-def _rounding(match: re.Match[str], value: float) -> tuple[float, float]:
-    """How far the exact number may lie from the written one, and the place of its last digit.
-
-    Zeros at the end do not count: 0 and 10 for 120, 50,000 and 100,000 for 1.2 million.
-    """
-    digits = _GROUPING.sub("", match["digits"] or "")
-    whole, _, decimals = digits.partition(".")
-    n_zeros = 0 if decimals else len(whole) - len(whole.rstrip("0"))
-    scale = 1.0 if match["percent"] else _scale(match)
-    digit = math.inf
-    if digits and not match["fraction"]:
-        digit = 10.0 ** (n_zeros - len(decimals)) * scale
-    width = 0.0
-    if match["percent"] or "." in digits:
-        width = 0.5 * 10.0 ** -len(decimals) * scale
-    elif scale > 1:
-        width = min(0.5 * scale, _HIDDEN_BEFORE_SCALE * abs(value))
-    elif n_zeros >= 2 and len(digits) >= 4:
-        width = min(0.5 * 10.0**n_zeros, _HIDDEN_BY_ZEROS * abs(value))
-    return width, digit
-
-
 def _is_in_name(text: str, start: int) -> bool:
     before = _NAME_BEFORE.search(text, max(0, start - _NEAR), start)
     if before is None:
@@ -367,6 +382,8 @@ def _roman_numeral(match: re.Match[str]) -> Value:
     n = roman(match["roman"])
     return Value(Span(*match.span()), float(n), float(n), weak=n < 4)
 
+
+# ── All values of a text ─────────────────────────────────────────────────────────────────────────
 
 # In this order: what one has read is no value for those after it.
 _READERS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Value | None]]] = (
@@ -461,6 +478,8 @@ def _ends(left: Value, right: Value) -> tuple[Value, Value]:
     return replace(left, between=(low, high)), replace(right, between=(low, high))
 
 
+# ── Values of a claim and its source ─────────────────────────────────────────────────────────────
+
 _CONVERTED = 0.03  # converted values are rounded: 10 miles are "16 km"
 _CONVERTED_DEGREE = 1.0  # a relative tolerance is meaningless for temperatures
 _EPSILON = 1e-6
@@ -477,32 +496,34 @@ def unstated_values(
 
     `languages`: of the claim and of the source, if they are known.
 
-    >>> [v.span.of("$5 m in 1912") for v in unstated_values("$5 m in 1912", "4/7/1912")]
-    ['$5 m']
     >>> unstated_values("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     ()
     """
-    of_source = languages[1] or identify(source)
-    of_wanted = languages[0] or of_claim(claim, of_source) or of_source or "en"
-    of_source = of_source or of_wanted
-    wanted = [value for value in values(claim, of_wanted) if not value.weak][:MOST]
-    if not wanted or not (reads_numbers(of_wanted) and reads_numbers(of_source)):
+    source_language = languages[1] or identify(source)
+    language = languages[0] or of_claim(claim, source_language) or source_language or "en"
+    source_language = source_language or language
+    wanted = [value for value in values(claim, language) if not value.weak][:MOST]
+    if not wanted or not (reads_numbers(language) and reads_numbers(source_language)):
         return ()
-    in_source = values(source, of_source)
+    in_source = values(source, source_language)
     known = list({replace(value, span=_NOWHERE): value for value in in_source}.values())
     # "Four bicycles" do not state "four months".
-    measured = [v for v in in_source if v.measure or not _THINGS.match(source, v.span.end)]
-    is_english = of_wanted == of_source == "en"
-    return tuple(
-        value
-        for value in wanted
-        if not any(states(other, value) for other in (measured if value.unit else known))
-        and not _is_put_together(value, known)
+    of_no_things = [v for v in in_source if v.measure or not _THINGS.match(source, v.span.end)]
+    is_english = language == source_language == "en"
+
+    def is_stated(value: Value) -> bool:
+        if any(states(other, value) for other in (of_no_things if value.unit else known)):
+            return True
+        if _is_put_together(value, known):
+            return True
         # Among many years in a page, any one may lie between two others.
-        and (value.measure == "date" or not any(holds(value, other) for other in known))
-        and not (is_english and _is_last(value, claim, source))
-        and not _follows(value, [*known, *(other for other in wanted if other is not value)])
-    )
+        if value.measure != "date" and any(holds(value, other) for other in known):
+            return True
+        if is_english and _is_last(value, claim, source):
+            return True
+        return _follows(value, [*known, *(other for other in wanted if other is not value)])
+
+    return tuple(value for value in wanted if not is_stated(value))
 
 
 def states(source: Value, claim: Value) -> bool:
@@ -606,6 +627,8 @@ def _tolerance(left: Value, right: Value) -> float:
 
 def _as_written(value: Value) -> Value:
     """A value in its own unit, to be compared with a bare number."""
+    if value.unit == "°f":
+        return replace(value, low=value.low * 1.8 + 32, high=value.high * 1.8 + 32)
     factor = _factor(value.unit)
     return replace(value, low=value.low / factor, high=value.high / factor)
 
@@ -624,30 +647,43 @@ def _is_put_together(value: Value, known: Sequence[Value]) -> bool:
 
 _LONGEST_AGE = 130  # years: a longer time is rarely computed from two dates in a text
 _DAYS_A_MONTH = 30.44
-_LATER = 1.5  # tolerance in days for a time between two dates
+# Tolerances for a time between two dates, in days and years. If only the years are known, an age
+# may be one less than their difference.
+_DAYS_OFF, _YEARS_LESS, _YEARS_MORE = 1.5, 0.05, 1.05
 
 
 def _follows(value: Value, known: Sequence[Value]) -> bool:
-    """Whether a value can be computed from others.
-
-    It may be the time between two dates, a year from another and an age, or the difference of two
-    shares in points. If only the years are known, an age may be one less than their difference.
-    """
+    """Whether a value can be computed from others: a difference, or a year by an age."""
+    days = [day for other in known for day in other.dates]
+    years = {day.year for day in days if day.year is not None}
     if value.measure == "points":  # 10 % to 15 % is 5 points
-        shares = [(v.low + v.high) / 2 for v in known if v.measure == "share"]
+        shares = [(other.low + other.high) / 2 for other in known if other.measure == "share"]
         return any(value.low <= b - a <= value.high for a, b in product(shares, shares))
-    days = [day for v in known for day in v.dates]
-    years = sorted({day.year for day in days if day.year is not None})
     if value.is_year:
-        ages = {round(v.low / _factor("year")) for v in known if v.unit == "year"}
+        ages = {round(other.low / _factor("year")) for other in known if other.unit == "year"}
         return any(abs((value.dates[0].year or 0) - year) in ages for year in years)
     if value.measure != "time":
         return False
-    low, high = value.low / _factor("year"), value.high / _factor("year")
-    if value.unit == "year" and 0 < low <= _LONGEST_AGE:
-        return any(low - 0.05 <= b - a <= high + 1.05 for a, b in product(years, years) if a < b)
-    if value.low < _factor("day"):
-        return False
-    low, high = value.low / _factor("day") - _LATER, value.high / _factor("day") + _LATER
-    in_year = {d.months[0] * _DAYS_A_MONTH + d.day for d in days if d.months and d.day}
-    return any(low <= b - a <= high for a, b in product(in_year, in_year) if a < b)
+    if value.unit == "year" and 0 < value.low / _factor("year") <= _LONGEST_AGE:
+        return _is_between_years(value, years)
+    return value.low >= _factor("day") and _is_between_days(value, days)
+
+
+def _is_between_years(time: Value, years: Collection[int]) -> bool:
+    low = time.low / _factor("year") - _YEARS_LESS
+    high = time.high / _factor("year") + _YEARS_MORE
+    return any(low <= b - a <= high for a, b in product(years, years) if a < b)
+
+
+def _is_between_days(time: Value, days: Sequence[Day]) -> bool:
+    """Whether a time lies between two days that may be of one year."""
+    low, high = time.low / _factor("day") - _DAYS_OFF, time.high / _factor("day") + _DAYS_OFF
+    in_year = {
+        (day.months[0] * _DAYS_A_MONTH + day.day, day.years)
+        for day in days
+        if day.months and day.day
+    }
+    return any(
+        a < b and low <= b - a <= high and (None in (years, other_years) or years == other_years)
+        for (a, years), (b, other_years) in product(in_year, in_year)
+    )

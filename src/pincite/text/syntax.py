@@ -34,6 +34,7 @@ _BEFORE_NOUN, _BEFORE_INFINITE, _SUBJECTS_ONLY, _OPENERS, _ADVERBS = (
     for name in ("before_noun", "before_infinite", "subjects_only", "openers", "adverbs")
 )
 _COMPLEMENT_OPENERS = DETERMINERS | PREPOSITIONS | PRONOUNS | _OPENERS
+_INNER = frozenset({"be", "been", "being", "have"})  # words within a verb: "has been opened"
 _LIKE_ADVERB = re.compile(r"[a-z]{3,}ly")
 
 
@@ -244,11 +245,7 @@ def _verbs(tokens: list[Token]) -> Iterator[Verb]:
             continue
         start, n = n, n + 1
         if word in AUXILIARIES:  # adverbs, "been" and a participle may follow
-            while _is_within_verb(open_words[n]) and not is_participle(open_words[n]):
+            while not is_participle(word := open_words[n]) and (is_adverb(word) or word in _INNER):
                 n += 1
             n += is_participle(open_words[n])
         yield Verb(start, n)
-
-
-def _is_within_verb(word: str) -> bool:
-    return is_adverb(word) or word in ("be", "been", "being", "have")

@@ -8,7 +8,7 @@ are computed.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
@@ -47,6 +47,11 @@ class Row:
     def is_total(self) -> bool:
         return any(map(_TOTAL.match, list(self.cells.values())[:2]))
 
+    def line_of(self, headers: Collection[str]) -> str:
+        """Write the row with these of its columns only."""
+        cells = ((header, text) for header, text in self.cells.items() if header in headers)
+        return "; ".join(f"{header}: {text}" if header else text for header, text in cells)
+
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
@@ -61,35 +66,6 @@ class Lookup:
     @property
     def rows_without_total(self) -> list[Row]:
         return [row for row in self.rows if not row.is_total]
-
-
-class OtherValue(NamedTuple):
-    """A value or rank of a claim, and what the table has in its place."""
-
-    claimed: Span  # in the claim
-    stated: str
-
-
-class MarkedCell(NamedTuple):
-    """A cell of a quoted row, and whether the claim names it."""
-
-    text: str
-    is_marked: bool
-
-
-class MarkedRow(NamedTuple):
-    """A quoted row, or the headers above it."""
-
-    is_header: bool
-    cells: Sequence[MarkedCell]
-
-
-class _Derived(NamedTuple):
-    """A number or rank that follows from several cells, as the claim states it."""
-
-    row: Row
-    addition: str  # to the row's line
-    wording: str  # in the claim
 
 
 def cells_of(line: str) -> dict[str, str]:
@@ -113,60 +89,61 @@ def cells_of(line: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=64)
-def rows_of(text: str) -> list[Row]:
+def rows_of(text: str) -> tuple[Row, ...]:
     """Return the rows of all tables of a text, in order; none if there are more than MAX_ROWS."""
     if "; " not in text:
-        return []
+        return ()
     rows, caption = list[Row](), ""
     for line in text.split("\n"):
         if cells := cells_of(line):
             rows.append(Row(line, cells, caption))
         elif line:
             caption = line
-    return rows if len(rows) <= MAX_ROWS else []
+    return tuple(rows) if len(rows) <= MAX_ROWS else ()
+
+
+# ── The rows and columns that a claim names ──────────────────────────────────────────────────────
 
 
 @lru_cache(maxsize=256)
-def look_up(claim: str, text: str) -> list[Lookup]:
+def look_up(claim: str, text: str) -> tuple[Lookup, ...]:
     """Return the tables of a text of which a claim names some but not all rows."""
-    claim_keys, lookups = _keys(claim), list[Lookup]()
+    claim_terms, lookups = terms_of(claim), list[Lookup]()
     for _, group in groupby(rows_of(text), key=lambda row: (next(iter(row.cells)), row.caption)):
         table = list(group)
         headers = dict.fromkeys(header for row in table for header in row.cells)
-        naming = _headers_of_names(table, headers, claim_keys)
-        rows, row_headers = _choose_rows(table, naming, claim_keys)
+        naming = _headers_of_names(table, headers, claim_terms)
+        rows, row_headers = _choose_rows(table, naming, claim_terms)
         if 0 < len(rows) < len(table):
-            columns = _choose_columns([h for h in headers if h not in row_headers], claim_keys)
+            columns = _choose_columns([h for h in headers if h not in row_headers], claim_terms)
             lookups.append(Lookup(claim, rows, table, row_headers, columns))
-    return lookups
+    return tuple(lookups)
 
 
 def _headers_of_names(
-    table: Sequence[Row], headers: Iterable[str], claim_keys: frozenset[str]
+    table: Sequence[Row], headers: Iterable[str], claim_terms: frozenset[str]
 ) -> list[str]:
     """Return the columns that can name a row: those of words, then those of years.
 
     Of each kind, the column with the most distinct values comes first. A year names a row only if
     the claim does not name its column: "opened in 1931" is a value.
     """
-    words, years, n_distinct = list[str](), list[str](), dict[str, int]()
+    of_words, of_years, n_distinct = list[str](), list[str](), dict[str, int]()
     for header in headers:
         texts = [row.cells[header] for row in table if header in row.cells]
         n_distinct[header] = len(set(texts))
         if all(_YEAR.fullmatch(text.translate(_DASHED)) for text in texts):
-            if not _is_named(header, claim_keys):
-                years.append(header)
-        elif 2 * sum(bool(_P["numeric"].fullmatch(text)) for text in texts) < len(texts):
-            words.append(header)
-    return [
-        header
-        for kind in (words, years)
-        for header in sorted(kind, key=n_distinct.__getitem__, reverse=True)
-    ]
+            if not shares_a_word(claim_terms, header):
+                of_years.append(header)
+        elif 2 * sum(map(_is_numeric, texts)) < len(texts):
+            of_words.append(header)
+    for headers_of_kind in (of_words, of_years):
+        headers_of_kind.sort(key=n_distinct.__getitem__, reverse=True)
+    return [*of_words, *of_years]
 
 
 def _choose_rows(
-    table: Sequence[Row], headers: Iterable[str], claim_keys: frozenset[str]
+    table: Sequence[Row], headers: Iterable[str], claim_terms: frozenset[str]
 ) -> tuple[list[Row], list[str]]:
     """Return the rows that a claim names, in order, and the columns that name them.
 
@@ -175,138 +152,161 @@ def _choose_rows(
     chosen, row_headers = set[int](), list[str]()
     for header in headers:
         texts = [row.cells.get(header, "") for row in table]
-        named = {n for n, text in enumerate(texts) if _is_whole(text, claim_keys)}
-        if not named:
-            continue
-        if not chosen:
-            chosen = named
+        named = {n for n, text in enumerate(texts) if has_all_of(claim_terms, text)}
+        narrowed = chosen & named if chosen else named
+        if narrowed and narrowed != chosen:
+            chosen = narrowed
             row_headers.append(header)
-        elif chosen.isdisjoint(named):
+        elif named and not narrowed:
             names = {table[n].cells.get(row_headers[0]) for n in chosen}
             if not names.isdisjoint(texts[n] for n in named):
-                chosen |= named  # a team may be host or guest
-        elif not chosen <= named:
-            chosen &= named
-            row_headers.append(header)
+                chosen |= named  # both columns have the name: a team may be host or guest
     return [table[n] for n in sorted(chosen)], row_headers
 
 
-def _choose_columns(headers: Sequence[str], claim_keys: frozenset[str]) -> list[str]:
+def _choose_columns(headers: Sequence[str], claim_terms: frozenset[str]) -> list[str]:
     """Return named headers; one named in part only if no whole one has the words that it shares."""
-    keys = {header: _keys(header) for header in headers if _is_named(header, claim_keys)}
-    whole = [header_keys for header_keys in keys.values() if header_keys <= claim_keys]
+    named = {header: terms_of(header) for header in headers if shares_a_word(claim_terms, header)}
+    whole = [terms for terms in named.values() if terms <= claim_terms]
     return [
         header
-        for header, header_keys in keys.items()
-        if header_keys <= claim_keys
-        or not any(header_keys & claim_keys <= other for other in whole)
+        for header, terms in named.items()
+        if terms <= claim_terms or not any(terms & claim_terms <= other for other in whole)
     ]
 
 
 @lru_cache(maxsize=4096)
-def _keys(text: str) -> frozenset[str]:
+def terms_of(text: str) -> frozenset[str]:
     """Return roots of words, and figures without commas; "St" is "Saint"."""
     text = _SHORT_FORM.sub(lambda match: _LONG_FORMS[match[1]], text)
     return frozenset([*roots(text), *_FIGURE.findall(text.translate(_DASHED).replace(",", ""))])
 
 
-def _is_whole(text: str, claim_keys: frozenset[str]) -> bool:
+def has_all_of(claim_terms: frozenset[str], text: str) -> bool:
     """Whether the claim has all words of a cell or header."""
-    keys = _keys(text)
-    return bool(keys) and keys <= claim_keys
+    terms = terms_of(text)
+    return bool(terms) and terms <= claim_terms
 
 
-def _is_named(header: str, claim_keys: frozenset[str]) -> bool:
+def shares_a_word(claim_terms: frozenset[str], header: str) -> bool:
     """Whether the claim has a word of a header, and all its figures."""
-    keys = _keys(header)
-    return bool(keys & claim_keys) and not any(key[0].isdigit() for key in keys - claim_keys)
+    terms = terms_of(header)
+    return bool(terms & claim_terms) and not any(term[0].isdigit() for term in terms - claim_terms)
 
 
-def mark_cells(claim: str, quote: str) -> list[MarkedRow]:
-    """Return a quote of rows as a table whose cells are marked if the claim names them.
+def _is_numeric(text: str) -> bool:
+    return _P["numeric"].fullmatch(text) is not None
 
-    Empty if it has other lines than rows. The first cell, which names the row, is never marked.
+
+def _first_value(text: str) -> Value | None:
+    return next((value for value in values(text) if not value.weak and not value.dates), None)
+
+
+# ── What a table refutes ─────────────────────────────────────────────────────────────────────────
+
+
+class OtherValue(NamedTuple):
+    """A value or rank of a claim, and what the table has in its place."""
+
+    claimed: Span  # in the claim
+    stated: str
+
+
+class _Ranked(NamedTuple):
+    """The rank that a claim gives to a row, and the place that the row has."""
+
+    claimed: Rank
+    row: Row
+    header: str
+    place: int
+
+
+class _ValueCell(NamedTuple):
+    """A column that the claim names, and the first value of its cell."""
+
+    header: str
+    value: Value
+
+
+def other_value(lookup: Lookup) -> OtherValue | None:
+    r"""Return a value or rank of the claim that its row refutes, in the column that it names.
+
+    >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
+    >>> [other_value(lookup).stated for lookup in look_up(claim, text)]
+    ['41']
     """
-    lines = [cells_of(line) for line in quote.split("\n")]
-    if not all(lines):
-        return []
-    claim_keys, marked_rows, headers = _keys(claim), list[MarkedRow](), list[str]()
-    for cells in lines:
-        if headers != list(cells):
-            headers = list(cells)
-            marked_rows.append(MarkedRow(True, [MarkedCell(h, is_marked=False) for h in headers]))
-        others = headers[1:]
-        named = [
-            header
-            for header in others
-            if _is_whole(header, claim_keys) or _is_whole(cells[header], claim_keys)
-        ] or [header for header in others if _is_named(header, claim_keys)]
-        in_row = [MarkedCell(text, header in named) for header, text in cells.items()]
-        marked_rows.append(MarkedRow(False, in_row))
-    return marked_rows
+    ranked = _rank_row(lookup)
+    if ranked and ranked.place != ranked.claimed.place:
+        stated = f"{ranked.row.cells[ranked.header]} ({ranked.place}.)"
+        return OtherValue(ranked.claimed.span, stated)
+    return _other_cell(lookup)
 
 
-def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
-    r"""Leave of the tables in a passage the rows that a claim names, with what follows from them.
+def _rank_row(lookup: Lookup) -> _Ranked | None:
+    """Return the place of the only named row in the claim's order; None if it is unclear.
 
-    `page` has all rows. Without it nothing can be the largest, so a claim of a rank gets no row.
-
-    >>> keep_named_rows("Gull Head is tall.", "Tower: Gull Head; Metres: 31\nTower: Ob; Metres: 9")
-    'Tower: Gull Head; Metres: 31'
+    It is that in the column that the claim names. If it names none, the row must have one place in
+    all.
     """
-    if not rows_of(page) and ranks(claim):
-        return _replace_rows(passage, dict.fromkeys(row.line for row in rows_of(passage)))
-    text = page or passage
-    lookups, kept = look_up(claim, text), dict[str, str]()
-    for lookup in lookups:
-        if cell := _stating_cell(lookup):
-            return cell
-        is_one = len(lookup.rows) == 1
-        kept |= {row.line: _without_others(lookup) if is_one else row.line for row in lookup.rows}
-    for derived in _derive(claim, text):
-        kept[derived.row.line] += derived.addition
-    dropped = dict.fromkeys(row.line for lookup in lookups for row in lookup.table)
-    return _replace_rows(passage, {**dropped, **kept})
+    claimed, rows = ranks(lookup.claim)[:1], lookup.rows_without_total
+    if not claimed or len(rows) != 1:
+        return None
+    row, places = rows[0], dict[str, int | None]()
+    for header in lookup.columns or row.cells:
+        if number := _first_value(row.cells.get(header, "")):
+            texts = (row.cells.get(header, "") for row in lookup.table if not row.is_total)
+            column = [value.low for value in map(_first_value, texts) if value]
+            places[header] = place_of(number.low, column, claimed[0].order)
+    place = next(iter(places.values()), None)
+    if place is None or any(other != place for other in places.values()):
+        return None
+    return _Ranked(claimed[0], row, next(iter(places)), place)
 
 
-def _replace_rows(passage: str, written: Mapping[str, str | None]) -> str:
-    """Replace lines of a passage, or drop them; if none is left, return the caption."""
-    new = (written.get(line, line) for line in passage.split("\n"))
-    rest = "\n".join(line for line in new if line is not None).strip()
-    return rest or next((row.caption for row in rows_of(passage)), "") or passage
-
-
-def _stating_cell(lookup: Lookup) -> str:
-    """Return caption and cell that a claim names, if they have its values and most of its words.
-
-    Beside it, what the prose says of other cells would be read too.
-    """
-    claim = lookup.claim
-    is_one_cell = len(lookup.rows) == len(lookup.columns) == 1
-    if not is_one_cell or not values(claim) or ranks(claim):
-        return ""
-    text = "\n".join(filter(None, (lookup.rows[0].caption, _without_others(lookup))))
-    wanted, stated = {*roots(claim)}, {*roots(text)}
-    is_near = len(wanted - stated) <= _MOST_LACKING * len(wanted)
-    return text if is_near and not quantities.unstated_values(claim, text) else ""
-
-
-def _without_others(lookup: Lookup) -> str:
-    """Return the only named row, without numbers in columns that the claim does not name.
-
-    The whole row is returned if the claim needs them, or puts a number into another column.
-    """
+def _other_cell(lookup: Lookup) -> OtherValue | None:
+    """Return a value that no cell states, and that the cells named beside it contradict."""
     claim, row = lookup.claim, lookup.rows[0]
-    kept = [*lookup.row_headers, *lookup.columns, next(iter(row.cells))]
-    claim_keys = _keys(claim)
-    rest = "; ".join(
-        f"{header}: {text}".removeprefix(": ")
-        for header, text in row.cells.items()
-        if header in kept
-        or not (_P["numeric"].fullmatch(text) or claim_keys.isdisjoint(roots(text)))
-    )
-    lacks = not lookup.columns or quantities.unstated_values(claim, rest)
-    return row.line if lacks and not other_value(lookup) else rest
+    if len(lookup.rows) > 1 or row.is_total or _P["not_of_one"].search(claim):
+        return None
+    claimed = [value for value in values(claim) if not value.weak]
+    cells = [
+        _ValueCell(header, in_cell[0])
+        for header in lookup.columns
+        if (in_cell := values(row.cells.get(header, "")))
+    ]
+    stated = [value for value in claimed if any(states(cell.value, value) for cell in cells)]
+    unclaimed = [cell for cell in cells if not any(states(cell.value, value) for value in stated)]
+    names = [row.cells.get(header, "") for header in lookup.row_headers]
+    names += [cell.header for cell in unclaimed]
+    for value in claimed:
+        beside = _cells_beside(value, claim, unclaimed)
+        rivals = [cell for cell in beside if cell.value.measure == value.measure]
+        if value in stated or not rivals:
+            continue
+        is_in_name = not quantities.unstated_values(value.span.of(claim), "\n".join(names))
+        if not is_in_name and all(quantities.conflict(cell.value, value) for cell in rivals):
+            return OtherValue(value.span, row.cells[rivals[0].header])
+    return None
+
+
+def _cells_beside(value: Value, claim: str, cells: Iterable[_ValueCell]) -> list[_ValueCell]:
+    """Return the cells whose columns are named next to a value, unlike "97 died in accidents"."""
+    n_behind = _WORDS_BEHIND_MEASURE if value.measure else _WORDS_BEHIND_NUMBER
+    before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
+    beside = {*before[-_WORDS_BEFORE:], *behind[:n_behind]}
+    # A header without words, such as a year, is named by the whole claim.
+    return [cell for cell in cells if beside.intersection(roots(cell.header) or beside)]
+
+
+# ── What follows from several cells ──────────────────────────────────────────────────────────────
+
+
+class _Derived(NamedTuple):
+    """A number or rank that follows from several cells, as the claim states it."""
+
+    row: Row
+    addition: str  # to the row's line
+    wording: str  # in the claim
 
 
 def unstated_values(
@@ -326,124 +326,120 @@ def unstated_values(
     )
 
 
-def other_value(lookup: Lookup) -> OtherValue | None:
-    r"""Return a value or rank of the claim that its row refutes, in the column that it names.
-
-    >>> claim, text = "Ask had 43 in 1990.", "Town: Ask; 1990: 41; 2000: 43\nTown: Vik; 1990: 24"
-    >>> [other_value(lookup).stated for lookup in look_up(claim, text)]
-    ['41']
-    """
-    return _other_place(lookup) or _other_cell(lookup)
-
-
-def _other_place(lookup: Lookup) -> OtherValue | None:
-    for rank in ranks(lookup.claim)[:1]:
-        header, place = _place(lookup, rank)
-        if place and place != rank.place:
-            return OtherValue(rank.span, f"{lookup.rows[0].cells[header]} ({place}.)")
-    return None
-
-
-def _other_cell(lookup: Lookup) -> OtherValue | None:
-    """Return a value that no cell states, and that the cells named beside it contradict."""
-    claim, row = lookup.claim, lookup.rows[0]
-    if len(lookup.rows) > 1 or row.is_total or _P["not_of_one"].search(claim):
-        return None
-    claimed = [value for value in values(claim) if not value.weak]
-    cells = {h: first for h in lookup.columns for first in values(row.cells.get(h, ""))[:1]}
-    stated = [v for v in claimed if any(states(cell, v) for cell in cells.values())]
-    others = {h: cell for h, cell in cells.items() if not any(states(cell, v) for v in stated)}
-    names = "\n".join([*(row.cells.get(header, "") for header in lookup.row_headers), *others])
-    for value in claimed:
-        rivals = [h for h in _near(value, claim, others) if others[h].measure == value.measure]
-        is_other = value not in stated and rivals
-        if not is_other or not quantities.unstated_values(value.span.of(claim), names):
-            continue
-        if all(quantities.conflict(others[header], value) for header in rivals):
-            return OtherValue(value.span, row.cells[rivals[0]])
-    return None
-
-
-def _near(value: Value, claim: str, headers: Iterable[str]) -> list[str]:
-    """Return the columns that are named next to a value, unlike "97 died in accidents"."""
-    n_behind = _WORDS_BEHIND_MEASURE if value.measure else _WORDS_BEHIND_NUMBER
-    before, behind = roots(claim[: value.span.start]), roots(claim[value.span.end :])
-    beside = {*before[-_WORDS_BEFORE:], *behind[:n_behind]}
-    return [header for header in headers if beside.intersection(roots(header) or beside)]
-
-
 @lru_cache(maxsize=256)
-def _derive(claim: str, text: str) -> list[_Derived]:
+def _derive(claim: str, text: str) -> tuple[_Derived, ...]:
     """Return what the claim says and several cells of a table show: sums, shares and ranks."""
-    return [derived for lookup in look_up(claim, text) for derived in _derive_in_table(lookup)]
+    return tuple(derived for lookup in look_up(claim, text) for derived in _derive_in_table(lookup))
 
 
 def _derive_in_table(lookup: Lookup) -> Iterator[_Derived]:
     claim, rows = lookup.claim, lookup.rows_without_total
     if not rows:
         return
-    for rank in ranks(claim)[:1]:
-        header, place = _place(lookup, rank)
-        if place == rank.place:
-            wording = rank.span.of(claim).removeprefix("the ")
-            yield _Derived(rows[0], f"; {header}: {wording}", wording)
+    ranked = _rank_row(lookup)
+    if ranked and ranked.place == ranked.claimed.place:
+        wording = ranked.claimed.span.of(claim).removeprefix("the ")
+        yield _Derived(ranked.row, f"; {ranked.header}: {wording}", wording)
     columns = [header for header in lookup.columns if header in rows[0].cells]
     for header in columns or rows[0].cells:
-        column = [(row, v) for row in lookup.table if (v := _number(row.cells.get(header, "")))]
-        parts = [value for row, value in column if row in rows]
+        numbers = ((row, _first_value(row.cells.get(header, ""))) for row in lookup.table)
+        column = [(row, number) for row, number in numbers if number]
+        parts = [number for row, number in column if row in rows]
         if len(parts) != len(rows):
             continue
-        totals = [value for row, value in column if row.is_total]
-        if len(rows) == 1 and (share := _share(claim, parts[0], totals)):
+        totals = [number for row, number in column if row.is_total]
+        if len(rows) == 1 and (share := _stated_share(claim, parts[0], totals)):
             yield _Derived(rows[0], f"; {header}: {share} of the total", share)
-        if total := _sum(claim, parts):
+        if total := _stated_sum(claim, parts):
             name = lookup.row_headers[0]
             names = " and ".join(row.cells.get(name, "") for row in rows)
             yield _Derived(rows[-1], f"\n{name}: {names} together; {header}: {total}", total)
 
 
-def _place(lookup: Lookup, rank: Rank) -> tuple[str, int]:
-    """Return the column of a rank and the row's place in it; ("", 0) if they are unclear.
-
-    It is the column that the claim names. If it names none, its row must have one place in all.
-    """
-    rows = lookup.rows_without_total
-    if len(rows) != 1:
-        return "", 0
-    places = dict[str, int | None]()
-    for header in lookup.columns or rows[0].cells:
-        if number := _number(rows[0].cells.get(header, "")):
-            texts = [row.cells.get(header, "") for row in lookup.table if not row.is_total]
-            column = [value.low for text in texts if (value := _number(text))]
-            places[header] = place_of(number.low, column, rank.order)
-    if len({*places.values()}) != 1:
-        return "", 0
-    header, place = next(iter(places.items()))
-    return header, place or 0
-
-
-def _number(text: str) -> Value | None:
-    return next((value for value in values(text) if not value.weak and not value.dates), None)
-
-
-def _share(claim: str, part: Value, totals: Sequence[Value]) -> str:
-    """Return how the claim states a part's percentage of the only total; empty if it does not."""
+def _stated_share(claim: str, part: Value, totals: Sequence[Value]) -> str | None:
+    """Return how the claim states a part's percentage of the only total; None if it does not."""
     if len(totals) != 1 or not totals[0].low:
-        return ""
+        return None
     percent = 100 * part.low / totals[0].low
     return _wording(claim, replace(part, low=percent, high=percent, measure="share", unit="%"))
 
 
-def _sum(claim: str, parts: Sequence[Value]) -> str:
-    """Return how the claim states the sum of two or three values; empty if it does not."""
+def _stated_sum(claim: str, parts: Sequence[Value]) -> str | None:
+    """Return how the claim states the sum of two or three values; None if it does not."""
     word = _P["not_of_one"].search(claim)
     if not word or not word["sum"] or not 2 <= len(parts) <= _MOST_SUMMANDS:
-        return ""
+        return None
     low, high = sum(part.low for part in parts), sum(part.high for part in parts)
     return _wording(claim, replace(parts[0], low=low, high=high))
 
 
-def _wording(claim: str, number: Value) -> str:
-    """Return how the claim states a number; empty if it does not."""
-    stated = (v for v in values(claim) if not v.weak and states(number, v))
-    return next((value.span.of(claim) for value in stated), "")
+def _wording(claim: str, number: Value) -> str | None:
+    stated = (value for value in values(claim) if not value.weak and states(number, value))
+    return next((value.span.of(claim) for value in stated), None)
+
+
+# ── What a network reads of a table ─────────────────────────────────────────────────────────────
+
+
+def keep_named_rows(claim: str, passage: str, page: str = "") -> str:
+    r"""Leave of the tables in a passage the rows that a claim names, with what follows from them.
+
+    `page` has all rows. Without it nothing can be the largest, so a claim of a rank gets no row.
+
+    >>> keep_named_rows("Gull Head is tall.", "Tower: Gull Head; Metres: 31\nTower: Ob; Metres: 9")
+    'Tower: Gull Head; Metres: 31'
+    """
+    if not rows_of(page) and ranks(claim):
+        return _replace_rows(passage, dict.fromkeys(row.line for row in rows_of(passage)))
+    text = page or passage
+    lookups = look_up(claim, text)
+    if cell := next(filter(None, map(_stating_cell, lookups)), None):
+        return cell
+    kept = dict[str, str]()
+    for lookup in lookups:
+        is_only = len(lookup.rows) == 1
+        kept |= {row.line: _named_cells(lookup) if is_only else row.line for row in lookup.rows}
+    for derived in _derive(claim, text):
+        kept[derived.row.line] += derived.addition
+    dropped = dict.fromkeys(row.line for lookup in lookups for row in lookup.table)
+    return _replace_rows(passage, {**dropped, **kept})
+
+
+def _replace_rows(passage: str, written: Mapping[str, str | None]) -> str:
+    """Replace lines of a passage, or drop them; if none is left, return the caption."""
+    new = (written.get(line, line) for line in passage.split("\n"))
+    rest = "\n".join(line for line in new if line is not None).strip()
+    return rest or next((row.caption for row in rows_of(passage)), "") or passage
+
+
+def _stating_cell(lookup: Lookup) -> str | None:
+    """Return caption and cell that a claim names, if they have its values and most of its words.
+
+    Beside it, what the prose says of other cells would be read too.
+    """
+    claim = lookup.claim
+    is_one_cell = len(lookup.rows) == len(lookup.columns) == 1
+    if not is_one_cell or not values(claim) or ranks(claim):
+        return None
+    text = "\n".join(filter(None, (lookup.rows[0].caption, _named_cells(lookup))))
+    wanted, stated = {*roots(claim)}, {*roots(text)}
+    is_near = len(wanted - stated) <= _MOST_LACKING * len(wanted)
+    return text if is_near and not quantities.unstated_values(claim, text) else None
+
+
+def _named_cells(lookup: Lookup) -> str:
+    """Return the only named row, without numbers in columns that the claim does not name.
+
+    The whole row is returned if the claim needs them, or puts a number into another column.
+    """
+    claim, row = lookup.claim, lookup.rows[0]
+    claim_terms = terms_of(claim)
+    named = {*lookup.row_headers, *lookup.columns, next(iter(row.cells))}
+    named |= {
+        header
+        for header, text in row.cells.items()
+        if not _is_numeric(text) and not claim_terms.isdisjoint(roots(text))
+    }
+    line = row.line_of(named)
+    lacks = not lookup.columns or quantities.unstated_values(claim, line)
+    return row.line if lacks and not other_value(lookup) else line

@@ -29,7 +29,7 @@ from pincite.retrieval.copies import group_copies
 from pincite.settings import CheckSettings, Settings
 from pincite.text.context import about_passage
 from pincite.text.hosts import without_folder
-from pincite.text.languages import not_read
+from pincite.text.languages import language_name
 from pincite.text.passages import around
 from pincite.text.sentences import source_sentences
 from pincite.text.tables import rows_of
@@ -202,8 +202,14 @@ class CheckPipeline:
     def _why_unusable(self, candidate: Candidate) -> Failed | None:
         if candidate.lost or reads(self.languages, candidate.language):
             return candidate.lost
-        language = (candidate.language or "").split("-")[0]
-        return Failed("language", f"the page is {not_read(language, self.languages or ())}")
+        language, read = (
+            language_name((candidate.language or "").split("-")[0]),
+            self.languages or (),
+        )
+        more = "pincite[multilingual] reads more than English"
+        if set(read) != {"en"}:
+            more = f"the models read only {', '.join(sorted(read))}"
+        return Failed("language", f"the page is in {language}; {more}")
 
 
 def _weigh(reading: Reading, candidate: Candidate, outcome: Evidence | Failed) -> Weighed:
