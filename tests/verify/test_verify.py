@@ -419,7 +419,8 @@ def test_a_search_that_raises_costs_the_better_sources_only() -> None:
     assert broken.with_sources(sentence) == replace(sentence, failed=found.failed)
 
 
-def test_a_claim_that_raises_costs_itself() -> None:
+@pytest.mark.parametrize(("language", "label"), [("en", Label.SUPPORTED), ("de", Label.UNCHECKED)])
+def test_a_claim_that_raises_costs_itself(language: str, label: Label) -> None:
     class Broken(VerifyPipeline):
         def _group(self, claim: Claim, checked: Sequence[object]) -> Finding:
             if "qqq" in claim.text:
@@ -429,9 +430,9 @@ def test_a_claim_that_raises_costs_itself() -> None:
     parts = pipeline()
     broken = Broken(parts.verifier, parts.copies, threshold=parts.threshold)
     claims = (claim(BRIDGE.url, text="qqq ships"), claim(BRIDGE.url))
-    found = list(broken.findings(Article("Varde", "", claims)))
-    assert [f.label for f in found] == [Label.UNCHECKED, Label.SUPPORTED]
-    assert found[0].failed == Failed("internal", "KeyError")
+    found = list(broken.findings(Article("Varde", "", claims, language=language)))
+    assert [f.label for f in found] == [Label.UNCHECKED, label]
+    assert [f.failed for f in found] == [Failed("internal", "KeyError"), None]
 
 
 @pytest.mark.parametrize(
