@@ -8,8 +8,6 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.judgement.findings import flag_precisions
-from pincite.models.calibration import Calibration
 from pincite.references import faults
 from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
 from pincite.types import (
@@ -25,16 +23,6 @@ from pincite.types import (
 )
 from pincite.verbs.verify import build
 from pincite.wiki.article import PageText, parse_page
-
-MEASURED = Calibration(support=(), refute=(), flags=((0.3, 0.8, 0.1),))
-
-
-def test_precision_of_flags_by_base_rate() -> None:
-    found = dict(flag_precisions(MEASURED.rates_at(0.55)))
-    assert found == pytest.approx({0.02: 0.1404, 0.05: 0.2963, 0.20: 0.6667}, abs=1e-4)
-
-
-# ── Cited works ──────────────────────────────────────────────────────────────────────────────────
 
 WEAR = Work("Stone wear", ("Berg, Per",), (2014,), "Milling", "10.1000/wear")
 SOURCE = (
