@@ -2,7 +2,6 @@
 
 import io
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli.ask import deliver
 from pincite.errors import PinciteError
-from pincite.judgement.references import ReferenceVerdict, Standing, Support
+from pincite.judgement.references import ReferenceVerdict, Support
 from pincite.notes import Note
 from pincite.types import Span
 from pincite.verbs.ask import render as ask_render
@@ -29,24 +28,6 @@ def shown(report: AnswerReport, width: int = 100) -> str:
     return out.getvalue()
 
 
-@cache
-def everything_shown() -> list[str]:
-    return in_every_format(samples.everything())
-
-
-def in_every_format(report: AnswerReport) -> list[str]:
-    """Without line breaks, as a reader sees them."""
-    written = [
-        ask_render.to_html(report).replace('<span aria-hidden="true">', "").replace("</span>", ""),
-        ask_render.to_markdown(report).replace("\\", ""),
-        shown(report, width=1000),
-    ]
-    return [" ".join(text.split()) for text in written]
-
-
-# ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
-
-
 def moved(answer: Answer, by: int, **changes: Any) -> Answer:
     """The first sentence's evidence with its passage elsewhere in the document."""
     (sentence,) = answer.sentences
@@ -59,23 +40,13 @@ def moved(answer: Answer, by: int, **changes: Any) -> Answer:
     return replace(answer, sentences=(replace(sentence, verdicts=verdicts),))
 
 
-# ── All formats for people ───────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("standing", list(Standing))
-def test_every_standing_has_its_sign_and_word(standing: Standing) -> None:
-    words = f"{wording.LOOKS[standing].sign} {wording.LOOKS[standing].label}"
-    html, markdown, terminal = everything_shown()
-    assert words in html
-    assert words in markdown
-    assert all(word in terminal for word in words.split(" ", 1))
-
-
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_anchors_resolve_and_are_unique() -> None:
+def test_a_page_has_every_standing_and_its_anchors_are_unique_and_resolve() -> None:
     page = Page(ask_render.to_html(samples.everything()))
+    text = " ".join(page.text.split())
+    assert [s for s, look in wording.LOOKS.items() if f"{look.sign} {look.label}" not in text] == []
     ids = page.all("id")
     assert len(ids) == len(set(ids))
     assert {link[1:] for link in page.all("href") if link.startswith("#")} <= set(ids)
@@ -93,8 +64,9 @@ def test_only_confirmed_sentences_without_a_note_are_joined_and_no_word_is_added
     assert "A. [1] B. [1] D. [1]" in " ".join(joined.text.split())
 
 
-def test_the_closest_sentence_is_marked_exactly() -> None:
-    page = Page(ask_render.to_html(samples.answer_report(samples.extract())))
+@pytest.mark.parametrize("by", [0, 3])  # a misplaced passage is shown alone
+def test_the_closest_sentence_is_marked_exactly(by: int) -> None:
+    page = Page(ask_render.to_html(samples.answer_report(moved(samples.extract(), by))))
     assert page.marked == [samples.FINDING]
     assert samples.ABSTRACT.format(samples.FINDING) in page.text
 
@@ -119,11 +91,6 @@ def test_an_invalid_quote_is_not_marked(quote: Span | None) -> None:
     assert wording.quote_of(answer.sentences[0].verdicts[0]) == ""
 
 
-def test_a_misplaced_passage_is_shown_alone() -> None:
-    page = Page(ask_render.to_html(samples.answer_report(moved(samples.extract(), 3))))
-    assert page.marked == [samples.FINDING]
-
-
 def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
     sentence = samples.checked(
         "So.", "supported", ReferenceVerdict(Support.SUPPORTS, written="9", number=9)
@@ -137,16 +104,6 @@ def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
 # ── Markdown ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_markdown_keeps_its_lists() -> None:
-    from markdown_it import MarkdownIt
-
-    written = ask_render.to_markdown(samples.answer_report(samples.every_standing()))
-    page = Page(MarkdownIt("commonmark").render(written))
-    assert page.tags.count("ol") == 1
-    assert page.tags.count("h1") == 1
-    assert "https://doi.org/10.5555/varde.1_(a)" in page.all("href")
-
-
 def test_a_template_of_a_user(tmp_path: Path) -> None:
     template = tmp_path / "own.md.j2"
     template.write_text(
@@ -156,9 +113,6 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
     )
     written = ask_render.to_markdown(samples.answer_report(samples.extract()), template)
     assert written.endswith("verbatim|1Journal of Trams & Sleep|verbatim from \\[1\\]")
-
-
-# ── Terminal ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:

@@ -154,21 +154,7 @@ def test_unsafe_and_broken_templates(tmp_path: Path, text: str) -> None:
         render.to_markdown(check_report(), tmp_path / "none.md.j2")
 
 
-TEXTS = st.text(st.characters()) | st.sampled_from(
-    [
-        "no",
-        "y",
-        "1e5",
-        "0x1f",
-        "12:30:00",
-        "2026-11-22",
-        "~",
-        "- x",
-        "a: b #",
-        "\x85\u2028",
-        "\ud800",
-    ]
-)
+TEXTS = st.text(st.characters()) | st.sampled_from(["no", "1e5", "a: b #", "\x85\u2028", "\ud800"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite import errors
 from pincite.report.cells import REASONS
 from pincite.settings import WebSettings
 from pincite.types import Reason
 from pincite.verbs.verify.wording import STEPS
-from pincite.web.sources import of_error
 
 PAGE = Path(__file__).parents[2] / "docs" / "web.md"
 
@@ -19,14 +17,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "web.md"
 def test_every_reason_is_explained(reason: Reason) -> None:
     row = f"| `{reason.value}` | {REASONS[reason]} | {STEPS[reason]} |"
     assert row in PAGE.read_text(encoding="utf-8").splitlines()
-
-
-def test_every_error_of_the_web_has_a_reason() -> None:
-    untrusted = errors.UntrustedHost("a.example: the certificate has run out.")
-    assert of_error("https://a.example/", untrusted).reason is Reason.UNREACHABLE
-    assert of_error("https://a.example/", errors.FetchingIsOff("")).reason is Reason.NOT_SUPPLIED
-    nameless = errors.FetchError("a.example has no address.", reason=Reason.NO_HOST)
-    assert of_error("https://a.example/", nameless).reason is Reason.NO_HOST
 
 
 def test_every_setting_of_the_web_is_on_the_page() -> None:

@@ -148,24 +148,14 @@ def test_every_format_says_what_the_label_rests_on_and_how_strong_it_is(
     assert wording.strength(replace(each, decided_by=DecidedBy.MODEL)) == ""
 
 
-def test_a_part_that_is_denied_is_not_called_missing() -> None:
-    (part,) = partly().missing
-    assert part.evidence is not None
-    denied = replace(part.evidence, prob_refuted=0.7, prob_neutral=0.1)
-    said = wording.what_is_missing(Label.PARTLY_SUPPORTED, [replace(part, evidence=denied)])
-    assert said == "the source seems to contradict “closed <in> 1952”"
-
-
-def test_a_clause_that_only_the_network_misses_is_not_called_absent() -> None:
+def test_a_clause_a_figure_and_a_denied_part_are_missing_in_different_words() -> None:
     (clause,) = partly().missing
-    atom = replace(clause, kind="figure")
-    said = [wording.what_is_missing(Label.PARTLY_SUPPORTED, [part]) for part in (clause, atom)]
-    assert len({*said}) == 2
-
-
-def test_a_claim_with_one_source_is_not_split_among_sources() -> None:
+    assert clause.evidence is not None
+    denied = replace(clause.evidence, prob_refuted=0.7, prob_neutral=0.1)
+    parts = (clause, replace(clause, kind="figure"), replace(clause, evidence=denied))
+    assert len({wording.what_is_missing(Label.PARTLY_SUPPORTED, [part]) for part in parts}) == 3
     assert not wording.what_is_missing(Label.PARTLY_SUPPORTED, [])
-    assert wording.what_is_missing(Label.PARTLY_SUPPORTED, [], 2)
+    assert wording.what_is_missing(Label.PARTLY_SUPPORTED, [], 2)  # split among two sources
 
 
 def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
@@ -174,7 +164,6 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
             *(on_terminal(sample, 300), render.to_csv(sample), sample.to_json()),
             *(render.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
         ]
-        assert [wording.READ_FIRST in text for text in written] == [there] * 5
         assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
 
 
@@ -193,10 +182,8 @@ def test_faults_of_a_reference_are_in_every_format(number: int) -> None:
     assert csv_rows(shown)[0]["reference_notes"] == fault.message
     assert html.escape(fault.words) in page(shown)
     assert fault.words not in page(shown)
-    written = json.loads(shown.to_json())["findings"][0]["citations"][0]["faults"]
-    assert written == [
-        {"kind": "chatbot_trace", "words": fault.words, "other": "", "message": fault.message}
-    ]
+    (written,) = json.loads(shown.to_json())["findings"][0]["citations"][0]["faults"]
+    assert written["message"] == fault.message
 
 
 WORK = CitedWork(
@@ -254,11 +241,9 @@ def test_the_terminal_shows_only_what_is_asked_for(only: str) -> None:
 
 def test_a_claim_whose_work_is_in_doubt_stands_between_flags_and_the_unread() -> None:
     doubtful, plain = with_work(WORK, 2).findings[0], report().findings[2]
-    sound = labelled(Label.SUPPORTED)
-    cited = tuple(replace(each, work=WORK) for each in sound.citations)
-    lifted, flag = replace(sound, citations=cited), labelled(Label.NOT_SUPPORTED)
-    ranked = decided.rank_findings([sound, plain, lifted, doubtful, flag])
-    assert ranked == [flag, doubtful, lifted, plain, sound]
+    flag, sound = labelled(Label.NOT_SUPPORTED), labelled(Label.SUPPORTED)
+    ranked = decided.rank_findings([sound, plain, doubtful, flag])
+    assert ranked == [flag, doubtful, plain, sound]
 
 
 def lacks(result: CitationResult, *words: str) -> CitationResult:
@@ -277,10 +262,6 @@ def test_what_a_source_lacks_is_no_reason_where_another_source_states_it() -> No
     both = replace(found, citations=(first, second))
     (reason,) = wording.reasons(second, both)
     assert reason.values["words"] == ("1950",)  # which nobody states
-    alone = replace(found, citations=(first,))
-    assert len(wording.reasons(first, alone)) == 1
-    shared = replace(found, citations=(first, lacks(one, "1913")))
-    assert len(wording.reasons(first, shared)) == 1
 
 
 def test_wikitext_names_each_reference_of_a_sentence() -> None:
@@ -384,15 +365,6 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
         assert str(told[1]) in written
 
 
-def test_a_labelled_value_is_quoted_and_a_menu_is_not() -> None:
-    data = "Technical data\nLength of line: 612 m\nCars: 2\nSpeed: 4 m/s\nTime: 3 min"
-    shown = excerpt(data, Span(47, 59))
-    assert shown
-    assert shown.quote == data[47:59]
-    menu = "News\nSport: all\nTravel\nMusic\nFilm"
-    assert excerpt(menu, Span(17, 23)) is None
-
-
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
     written = wikitext.to_wikitext(report(text, url), TODAY)
@@ -452,22 +424,18 @@ def test_the_lines_around_a_quote_are_few(n_words: int) -> None:
     assert shown <= max(MAX_SHOWN, len(sentence) + len("The tall mill stood on the hill. ") * 4)
 
 
-def test_a_line_of_a_menu_is_no_quote() -> None:
-    headline = span_of(MENU, "Swing bridge shut for greasing")
-    assert in_menu(MENU, headline)
-    assert excerpt(MENU, headline) is None
-
-
-def test_rows_of_a_table_are_no_menu() -> None:
-    rows = "Town | 2011 | 2021\nVarde | 4,587 | 4,212\nHolm | 611 | 640\nIto | 902 | 877"
-    assert not in_menu(rows, span_of(rows, "Varde | 4,587 | 4,212"))
-
-
-def test_half_an_abbreviation_is_not_shown() -> None:
-    text = "Doto vardensis sp. nov. The description rests on 14 animals. They were dived for."
-    found = excerpt(text, span_of(text, "The description rests on 14 animals."))
-    assert found is not None
-    assert not found.head.startswith("nov.")
+@pytest.mark.parametrize(
+    ("text", "line", "is_quoted"),
+    [
+        (MENU, "Swing bridge shut for greasing", False),
+        ("News\nSport: all\nTravel\nMusic\nFilm", "Travel", False),
+        ("Data\nLength of line: 612 m\nCars: 2\nSpeed: 4 m/s\nTime: 3 min", "Cars: 2", True),
+        ("Town | 2011\nVarde | 4,587\nHolm | 611\nIto | 902", "Varde | 4,587", True),
+    ],
+)
+def test_a_line_of_a_menu_is_no_quote(text: str, line: str, is_quoted: bool) -> None:
+    assert in_menu(text, span_of(text, line)) is not is_quoted
+    assert (excerpt(text, span_of(text, line)) is not None) is is_quoted
 
 
 def test_a_stored_copy_is_named_without_a_link_to_the_live_page() -> None:
@@ -569,17 +537,10 @@ def test_a_reference_is_ready_to_save() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("dates", "date", "access"),
-    [("mdy", "May 14, 2004", "November 21, 2026"), ("iso", "2004-05-14", "2026-11-21")],
-)
-def test_a_reference_has_the_articles_dates(dates: DateFormat, date: str, access: str) -> None:
-    found = cited(referred(), dates)
-    assert (found["date"], found["access-date"]) == (date, access)
-
-
-def test_a_site_without_a_name_is_named_by_its_host() -> None:
-    assert cited(referred())["website"] == "varde.example"
+def test_a_reference_has_the_articles_dates_and_the_host_of_a_nameless_site() -> None:
+    found = cited(referred(), "mdy")
+    assert (found["date"], found["access-date"]) == ("May 14, 2004", "November 21, 2026")
+    assert found["website"] == "varde.example"
 
 
 def test_catalogue_names_are_split_and_many_are_cut() -> None:

@@ -68,8 +68,6 @@ def test_a_file_is_the_copy_of_its_citation(
     ("name", "text", "why"),
     [
         ("2.txt", TEXT, Unmatched.NO_MATCH),  # the second of somebody's files, not of the citations
-        ("[2] notes.txt", TEXT, Unmatched.NO_MATCH),
-        ("review.txt", TEXT, Unmatched.NO_MATCH),
         ("r9.txt", TEXT, Unmatched.NO_MATCH),
         ("empty.txt", " ", Unmatched.UNREADABLE),
         ("photo.jpg", "\x00\x01", Unmatched.UNREADABLE),
@@ -86,15 +84,6 @@ def test_a_file_that_matches_no_citation_is_reported(
     # Pictures are parts of saved pages more often than sources.
     assert [each.file for each in files.warnings] == ([] if name == "photo.jpg" else [name])
     assert [line for line in describe(files) if name in line] == [describe(files)[2]]
-
-
-def test_every_file_is_listed_once(tmp_path: Path) -> None:
-    put(tmp_path, "r2.txt")
-    put(tmp_path, "notes.txt")
-    link = '<link rel="canonical" href="https://elsewhere.example/a"><p>%s</p>'
-    put(tmp_path, "other.html", link % TEXT)
-    shown = "\n".join(describe(matched(tmp_path)))
-    assert [shown.count(name) for name in ("r2.txt", "notes.txt", "other.html")] == [1, 1, 1]
 
 
 def test_a_file_that_matches_two_sources_is_unused(tmp_path: Path) -> None:
@@ -131,14 +120,6 @@ def test_manifests_and_collections_are_left_as_they_are(tmp_path: Path) -> None:
         copy = files.sources.get(url)
         assert isinstance(copy, Document)
         assert word in copy.text
-
-
-def test_single_files_are_matched(tmp_path: Path) -> None:
-    put(tmp_path, "r1.txt")
-    put(tmp_path, "r2.txt")
-    article = parse_article(ARTICLE, "Pier")
-    files = match_files(open_sources(tmp_path / "r1.txt", tmp_path / "r2.txt"), article)
-    assert [file for file, *_ in pairs(files)] == ["r1.txt", "r2.txt"]
 
 
 def test_file_whose_reading_raises_costs_itself(

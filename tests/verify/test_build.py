@@ -8,8 +8,6 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.judgement.findings import flag_precisions
-from pincite.models.calibration import Calibration
 from pincite.references import faults
 from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
 from pincite.types import (
@@ -25,17 +23,6 @@ from pincite.types import (
 )
 from pincite.verbs.verify import build
 from pincite.wiki.article import PageText, parse_page
-
-MEASURED = Calibration(support=(), refute=(), flags=((0.3, 0.8, 0.1),))
-
-
-def test_precision_of_flags_by_base_rate() -> None:
-    found = flag_precisions(MEASURED.rates_at(0.55))
-    assert [base_rate for base_rate, _ in found] == [0.02, 0.05, 0.20]
-    assert [value for _, value in found] == pytest.approx([0.1404, 0.2963, 0.6667], abs=1e-4)
-
-
-# ── Cited works ──────────────────────────────────────────────────────────────────────────────────
 
 WEAR = Work("Stone wear", ("Berg, Per",), (2014,), "Milling", "10.1000/wear")
 SOURCE = (
@@ -86,12 +73,6 @@ def test_each_reference_is_looked_up_once() -> None:
     assert [each.title for each in works.asked] == ["Stone wear", "The end", "Museum"]
     assert statuses(found) == [*(WorkStatus.AGREES, WorkStatus.AGREES, WorkStatus.IMPOSSIBLE, None)]
     assert [bool(each.reference_notes) for each in found] == [False, False, True, False]
-
-
-def test_an_impossible_identifier_is_known_without_a_catalogue() -> None:
-    found = looked_up(build.WorkLookup())
-    assert statuses(found) == [None, None, WorkStatus.IMPOSSIBLE, None]
-    assert [each.is_in_doubt for each in found] == [False, False, True, False]
 
 
 def test_a_service_that_is_down_accuses_nothing() -> None:

@@ -61,13 +61,11 @@ def test_nothing_is_fetched_offline() -> None:
     assert found.seconds_of_fetching == (0.0, 0.0)
     per_page = 0.1 * (1 + Settings().retrieval.read)
     assert found.seconds_of_judging == pytest.approx((0.5 * per_page, 1.5 * per_page))
-    assert "give --online" in describe(found, Settings())[0]
 
 
 def test_an_article_without_claims_takes_no_time() -> None:
     found = estimate(article())  # measures no pairs
     assert found.seconds_of_judging == (0.0, 0.0)
-    assert "a few seconds" in describe(found, Settings())[1]
 
 
 def test_hosts_are_fetched_in_parallel_and_pages_of_a_host_in_sequence() -> None:

@@ -25,9 +25,7 @@ def passed_over(source: str, markup: Markup = "wikitext") -> list[tuple[str, lis
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (f"{A} {B} {C}{R}", [(C, [A, B])]),
         (f"{A}{R} {B} {C}{R}", [(A, []), (C, [B])]),
-        (f"{A}{R} {B}{R} {C}{R}", [(A, []), (B, []), (C, [])]),
         (f"{A} {B}{R} {C} {D}", [(B, [A])]),
         (f"{A} {B}{R}{R} {C}{R}", [(B, [A]), (C, [])]),
         (f"{A}\n{B}\n{C}{R}", [(C, [A, B])]),

@@ -93,16 +93,12 @@ def check_article(article: Article) -> None:
 @given(wikitext)
 def test_any_wikitext_gives_an_article(source: str) -> None:
     check_article(parse_article(source, "T"))
+    check_flat(read_wikitext(source), source)
 
 
 @given(foreign, st.sampled_from(["de", "fr", "it", "ja", "zh"]))
 def test_any_wikitext_of_another_wikipedia_gives_an_article(source: str, language: str) -> None:
     check_article(parse_article(source, "T", language=language))
-
-
-@given(wikitext)
-def test_characters_know_where_they_come_from(source: str) -> None:
-    check_flat(read_wikitext(source), source)
 
 
 @given(wikitext)
@@ -183,7 +179,6 @@ HOSTILE = {
     "100,000 nested braces": "{{" * 100_000 + "}}" * 100_000,
     "100,000 open braces": "{{a|" * 100_000,
     "open links": "[[a|" * 30_000,
-    "open external links": "[http://a " * 10_000,
     "open references": "The mill burnt.<ref> " * 4_000,
     "references that close at the end": "<ref>" * 10_000 + "</ref>" * 10_000,
     "open attributes": '<ref name="' * 20_000,

@@ -16,7 +16,6 @@ from pincite.wiki.uncited import (
     citation_need,
     features,
     find_uncited,
-    need_threshold,
     prose,
 )
 
@@ -131,4 +130,3 @@ def test_the_weights_are_those_of_cues_that_exist() -> None:
     texts = [PLAIN, "We may, for example, let x = 12 % be “the thing that he said in 1911”."]
     seen = {name for text in texts for name in features(text, Place(("Views",), opens=True))}
     assert seen <= set(weights)
-    assert 0 < need_threshold() < 1

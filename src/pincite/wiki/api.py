@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote_plus, urlencode
 
 from pincite.errors import FetchError, PinciteError
@@ -19,6 +19,9 @@ from pincite.text.hosts import seconds_to_wait
 from pincite.types import Article
 from pincite.wiki.addresses import ArticleAddress, Site
 from pincite.wiki.article import PageText, parse_page
+
+if TYPE_CHECKING:
+    from pincite.web.addresses import Response
 
 KEY_VARIABLE = "PINCITE_WIKI_KEY"  # of the wiki in the setting `verify.wiki`, and no other
 # The client joins repeated headers by commas, which dates contain, too.
@@ -41,27 +44,16 @@ TITLES_AT_ONCE = 50  # the limit for clients without a bot account
 MAX_ENCODED = 3000  # characters of encoded titles in a URL, for which the fetcher allows 4,000
 
 
-class Reply(Protocol):
-    """An HTTP reply; header names are in lower case, the body is decompressed."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def body(self) -> bytes: ...
-
-
 class Web(Protocol):
     """One request, retried while the host is busy. Raises FetchError if there is no reply."""
 
     def get(
         self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
-    ) -> Reply: ...
+    ) -> "Response": ...
 
     def post(
         self, url: str, form: Mapping[str, str], *, headers: Mapping[str, str] | None = None
-    ) -> Reply: ...
+    ) -> "Response": ...
 
 
 class WikiError(PinciteError):
@@ -164,7 +156,7 @@ class ActionApi:
             self.sleep(seconds)
         raise WikiError(f"{host} {why} after {ATTEMPTS} attempts: {info} Try again later.", code)
 
-    def _parse(self, reply: Reply) -> dict[str, Any]:
+    def _parse(self, reply: "Response") -> dict[str, Any]:
         kind = reply.headers.get("content-type", "no type").partition(";")[0]
         status = f"HTTP {reply.status}, {kind}, {len(reply.body)} bytes"
         if reply.status in (401, 403, 451):

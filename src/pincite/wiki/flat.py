@@ -80,27 +80,28 @@ class Block:
     def span(self, start: int, end: int) -> Span:
         """The source range that covers `text[start:end]`; the slice must not be empty.
 
-        Includes every link and template that it touches, and the formatting around the text.
+        It includes each link and template that it touches, and the formatting around it, unless
+        that has other words: of `''One. Two.''`, "One." does not include the quotes.
         """
         content = Span(min(self.starts[start:end]), max(self.ends[start:end]))
-        content = _with_marks(self.links, content)
-        grown = _with_marks(self.styles, content)
-        if grown.start < content.start and content.end < grown.end:  # then only if it is filled
-            around = range(bisect_left(self.starts, grown.start), len(self.text))
-            others = (i for i in around if self.ends[i] <= grown.end and not start <= i < end)
-            return content if any(self.text[i].isalnum() for i in others) else grown
-        return grown
+        content = _extended_to(self.links, content)
+        formatted = _extended_to(self.styles, content)
+        if content.start <= formatted.start or formatted.end <= content.end:
+            return formatted
+        shown = range(bisect_left(self.starts, formatted.start), len(self.text))
+        others = (n for n in shown if self.ends[n] <= formatted.end and not start <= n < end)
+        return content if any(self.text[n].isalnum() for n in others) else formatted
 
 
-def _with_marks(marks: Sequence[Span], span: Span) -> Span:
-    """Extend `span` by the marks that contain its ends; `marks` are ordered and disjoint."""
+def _extended_to(ranges: Sequence[Span], span: Span) -> Span:
+    """Extend `span` by those of the ordered, disjoint `ranges` that contain one of its ends."""
     start, end = span
-    first = bisect_left(marks, (start, 0)) - 1
-    if first >= 0 and start < marks[first].end:
-        start, end = marks[first].start, max(end, marks[first].end)
-    last = bisect_left(marks, (end, 0)) - 1
-    if last >= 0 and end < marks[last].end:
-        end = marks[last].end
+    first = bisect_left(ranges, (start, 0)) - 1
+    if first >= 0 and start < ranges[first].end:
+        start, end = ranges[first].start, max(end, ranges[first].end)
+    last = bisect_left(ranges, (end, 0)) - 1
+    if last >= 0 and end < ranges[last].end:
+        end = ranges[last].end
     return Span(start, end)
 
 
@@ -148,13 +149,13 @@ class TextBuilder:
         """Note a formatting tag, or quotes for italics, at `span`: it opens or closes `name`."""
         if opens:
             self.opened.setdefault(name, span.start)
-            return
-        start = self.opened.pop(name, -1)
-        if start < 0 or any(a < start < b < span.end for a, b in self.links[-1:]):
-            return
-        if self.links and start < self.links[-1].start and span.end < self.links[-1].end:
-            return
-        self.whole(Span(start, span.end))
+        elif name in self.opened:
+            style = Span(self.opened.pop(name), span.end)
+            link = self.links[-1] if self.links else Span(0, 0)
+            begins_within = link.start < style.start < link.end < style.end
+            ends_within = style.start < link.start and style.end < link.end
+            if not (begins_within or ends_within):
+                self.whole(style)
 
     def whole(self, span: Span) -> None:
         """Note markup that may contain whole claims, but no part of one."""
@@ -178,40 +179,47 @@ class TextBuilder:
         if char.isspace():
             char = "\n" if self.lines and char == "\n" else " "
             if self.chars and self.chars[-1] in " \n":
-                self.chars[-1] = char if char == "\n" else self.chars[-1]
+                if char == "\n":
+                    self.chars[-1] = char
                 return
-        elif self.marks and self.marks[-1].position == len(self.chars) > 0:
-            before, mark = self.chars[-1], self.marks[-1].span
-            words = before.lower() != before.upper() and char.lower() != char.upper()  # not Chinese
-            if words or (before in ".!?" and char.isupper()):  # `one.<ref/>Two` becomes "one. Two"
-                self._put(" ", mark.start, mark.end)
+        elif (
+            self.marks
+            and self.marks[-1].position == len(self.chars) > 0
+            and _needs_space(self.chars[-1], char)
+        ):
+            self._put(" ", *self.marks[-1].span)
         # The sentence splitter, in Rust, rejects lone surrogates.
         self.chars.append("\ufffd" if "\ud800" <= char <= "\udfff" else char)
         self.starts.append(start)
         self.ends.append(end)
 
-    def block(self, kind: BlockKind, *, spaced: bool = False, **details: object) -> Block:
-        """Return the finished block, cleaned and trimmed; `details` are other fields of `Block`."""
+    def block(self, kind: BlockKind, section: tuple[str, ...], *, spaced: bool = False) -> Block:
+        """Return the finished block, cleaned and trimmed."""
         text = "".join(self.chars)
-        blank = not any(char.isalnum() for char in text)  # only placeholders of unknown templates
-        kept = [not blank] * len(text)
-        lead = len(text) - len(text.lstrip())
-        gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
+        is_blank = not any(map(str.isalnum, text))  # only placeholders of unknown templates
+        is_kept = [not is_blank] * len(text)
+        n_leading = len(text) - len(text.lstrip())
+        margins = [(0, n_leading), (max(n_leading, len(text.rstrip())), len(text))]
         debris = _SPACED_DEBRIS if spaced else DEBRIS
-        for start, end in (*gone, *(match.span() for match in debris.finditer(text))):
-            kept[start:end] = [False] * (end - start)
-        before = list(accumulate(kept, initial=0))  # before[i]: kept characters among the first i
-        marks = tuple(replace(m, position=before[m.position]) for m in self.marks)
+        for start, end in (*margins, *(match.span() for match in debris.finditer(text))):
+            is_kept[start:end] = [False] * (end - start)
+        new_positions = list(accumulate(is_kept, initial=0))  # by position among all characters
         return Block(
             kind,
-            "".join(compress(text, kept)),
-            list(compress(self.starts, kept)),
-            list(compress(self.ends, kept)),
-            marks,
+            "".join(compress(text, is_kept)),
+            list(compress(self.starts, is_kept)),
+            list(compress(self.ends, is_kept)),
+            tuple(replace(mark, position=new_positions[mark.position]) for mark in self.marks),
+            section,
             links=tuple(self.links),
             styles=tuple(self.styles),
-            **details,  # type: ignore[arg-type]  # checked by Block itself
         )
+
+
+def _needs_space(before: str, after: str) -> bool:
+    """Whether a mark between two characters stands for a space: `one.<ref/>Two` is "one. Two"."""
+    are_cased = before.lower() != before.upper() and after.lower() != after.upper()  # not Chinese
+    return are_cased or (before in ".!?" and after.isupper())
 
 
 @dataclass(slots=True)
@@ -252,31 +260,32 @@ class Writer:
         self.out = TextBuilder(lines=self.kind is BlockKind.CELL)
 
     def _finish(self) -> Block:
-        if self.kind is BlockKind.ITEM:  # introduced by its parent, or the paragraph before
-            while self.items and self.items[-1][0] >= self.depth:
-                self.items.pop()
-            parent, lead, span = self.items[-1][1] if self.items else self.lead, "", None
-            if parent and parent.text:
-                start = max(0, len(parent.text) - MAX_LEAD)
-                lead, span = parent.text[start:], parent.span(start, len(parent.text))
-            block = self._block(BlockKind.ITEM, lead=lead, lead_span=span)
-            if block.text:
-                self.items.append((self.depth, block))
-            return block
+        block = self.out.block(self.kind, self.section, spaced=self.flat.spaced)
+        if self.kind is BlockKind.ITEM:
+            return self._finish_item(block)
         if self.kind is BlockKind.CELL and self.tables:
-            cells = self.tables[-1]  # each has at least one character
-            row = last_words("; ".join(cells[-MAX_ROW:]), MAX_ROW)
-            block = self._block(BlockKind.CELL, row=row)
-            cells.extend([block.text.replace("\n", " ")] if block.text else [])
-            return block
-        block = self._block(self.kind)
+            row = self.tables[-1]
+            preceding = "; ".join(row[-MAX_ROW:])  # each has at least one character
+            if block.text:
+                row.append(block.text.replace("\n", " "))
+            return replace(block, row=last_words(preceding, MAX_ROW))
         self.items.clear()
         if block.text and self.kind is BlockKind.PARAGRAPH:
             self.lead = block
         return block
 
-    def _block(self, kind: BlockKind, **details: object) -> Block:
-        return self.out.block(kind, spaced=self.flat.spaced, section=self.section, **details)
+    def _finish_item(self, block: Block) -> Block:
+        """Add what introduces the item: its parent, or the paragraph before the list."""
+        while self.items and self.items[-1][0] >= self.depth:
+            self.items.pop()
+        parent = self.items[-1][1] if self.items else self.lead
+        if parent and parent.text:
+            start = max(0, len(parent.text) - MAX_LEAD)
+            lead_span = parent.span(start, len(parent.text))
+            block = replace(block, lead=parent.text[start:], lead_span=lead_span)
+        if block.text:
+            self.items.append((self.depth, block))
+        return block
 
     def end_heading(self, level: int) -> None:
         title = "".join(self.out.chars).strip()

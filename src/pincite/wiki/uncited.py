@@ -112,10 +112,6 @@ def citation_need(text: str, place: Place) -> Need:
     return Need(sigmoid(log_odds), chosen, "quotation" in cues)
 
 
-def need_threshold() -> float:
-    return float(_table()["threshold"])
-
-
 @cache
 def _table() -> Mapping[str, Any]:
     return tomllib.loads(WEIGHTS.read_text(encoding="utf-8"))
@@ -205,9 +201,9 @@ def find_uncited(article: Article) -> list[Uncited]:
     for sentence in prose(article):
         if sentence.sourced is not Sourced.UNCITED:
             continue
-        claim, threshold = sentence.claim, need_threshold()
+        claim = sentence.claim
         need = citation_need(claim.text, place_of(sentence, living=living))
-        probable = need.probability >= threshold
+        probable = need.probability >= _table()["threshold"]
         tagged = (Note("need_tagged"),) if NEEDED in claim.tags else ()
         quoted = sentence.exempt is Exempt.LEAD and need.quotes  # WP:LEADCITE excepts quotations
         if tagged or (probable and (sentence.exempt is None or quoted)):

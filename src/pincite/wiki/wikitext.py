@@ -366,8 +366,8 @@ class _Marks:
             self._add(out, kind)
 
     def _add(self, text: TextBuilder, kind: BlockKind, label: str = "") -> None:
-        spaced = self.flat.spaced
-        self.aside.append(text.block(kind, spaced=spaced, section=self.section, label=label))
+        block = text.block(kind, self.section, spaced=self.flat.spaced)
+        self.aside.append(replace(block, label=label))
 
     def _gallery(self, node: Node) -> None:
         """Note one caption per line: `File:x.jpg|caption`."""

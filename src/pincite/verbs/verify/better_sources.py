@@ -162,7 +162,7 @@ class BetterSources:
         return replace(
             suggestion,
             published=document.published,
-            headline=_headline(document),
+            headline=document.meta.get(HEADLINE, document.title),
             site=_site(document),
             authors=_authors(document),
             place=place_of(suggestion.evidence, document, None),
@@ -242,10 +242,6 @@ def _priors(hits: Sequence[Hit]) -> dict[str, float]:
     return priors
 
 
-def _headline(document: Document) -> str:
-    return document.meta.get(HEADLINE, document.title)
-
-
 def _site(document: Document) -> str:
     names = (document.meta.get(key) for key in ("journal", WEBSITE, "site", "publisher"))
     return next(filter(None, names), "")
@@ -257,7 +253,8 @@ def _authors(document: Document) -> tuple[str, ...]:
 
 def _keys_of(document: Document) -> frozenset[str]:
     """Return what identifies a document as a work: its identifiers, and its title with names."""
-    by_title = _work_keys(_headline(document), document.url, _authors(document), _site(document))
+    title = document.meta.get(HEADLINE, document.title)
+    by_title = _work_keys(title, document.url, _authors(document), _site(document))
     return document_keys(document) | by_title
 
 

@@ -5,6 +5,8 @@ its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is m
 pages that fail it ─▶ their archived copies ─▶ verifier ─▶ which of them changed since
 claims that fail ─▶ `better_sources` ─▶ suggestions
 
+`lacking`: what a source does not state (`absent`) or contradicts; `missing`: what of it is shown.
+
 An error costs its own pair, source or suggestions or, at worst, the claim (`pincite.errors`).
 """
 
@@ -104,14 +106,14 @@ class ReadSource:
 
     def with_evidence(self, claim: Claim, evidence: Sequence[Evidence]) -> "ReadSource":
         """Add the evidence; marks the source as failed if no passage could be judged."""
-        judged = [one for one in evidence if not one.failed]
-        failures = [one.failed for one in evidence if one.failed]
+        judged = [each for each in evidence if not each.failed]
+        failures = [each.failed for each in evidence if each.failed]
         if failures and not judged:
             return self.as_failed(failures[0])
         page = self.source.text if isinstance(self.source, Document) else ""
         return replace(
             self,
-            evidence=[discard_rebutted(claim, one, page) for one in judged],
+            evidence=[discard_rebutted(claim, each, page) for each in judged],
             unjudged=failures[0] if failures else None,
         )
 
@@ -146,24 +148,28 @@ class VerifyPipeline:
         """Yield one finding per claim, in article order, as soon as it is known."""
         stated = article.language
         language = _ENGLISH.get(stated) or code_of(stated) or stated
-        detail = f"the article is in {language_name(language)}"
         for claim in article.claims:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)
-                continue
-            checked = []
-            for citation in claim.citations:
-                read = self._obtain(citation, article.timestamp)
-                if isinstance(read.source, Document):
-                    read = read.as_failed(Unchecked(read.source.url, Reason.LANGUAGE, detail))
-                checked.append(self._check(claim, read))
-            yield self._group(claim, checked)
+            else:
+                make = partial(self._unread_finding, claim, article.timestamp, language)
+                yield errors.attempt(make, partial(without_verdict, claim))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Check a claim's sources, then search better ones. `written`: date of the article."""
-        return errors.attempt(
-            lambda: self._finding(claim, written), lambda why: without_verdict(claim, why)
-        )
+        make = partial(self._finding, claim, written)
+        return errors.attempt(make, partial(without_verdict, claim))
+
+    def _unread_finding(self, claim: Claim, written: str | None, language: str) -> Finding:
+        """Return the finding on a claim in a language that the verifier does not read."""
+        detail = f"the article is in {language_name(language)}"
+        checked = []
+        for citation in claim.citations:
+            read = self._obtain(citation, written)
+            if isinstance(read.source, Document):
+                read = read.as_failed(Unchecked(read.source.url, Reason.LANGUAGE, detail))
+            checked.append(self._check(claim, read))
+        return self._group(claim, checked)
 
     def _finding(self, claim: Claim, written: str | None) -> Finding:
         sources = [self._obtain(citation, written) for citation in claim.citations]
@@ -237,7 +243,7 @@ class VerifyPipeline:
         ]
 
     def _fails(self, evidence: Sequence[Evidence]) -> bool:
-        return all(one.prob_supported < self.threshold for one in evidence)
+        return all(each.prob_supported < self.threshold for each in evidence)
 
     def _judge_clauses(self, claim: Claim, sources: Sequence[ReadSource]) -> list[list[Part]]:
         """Judge the claim's clauses against each source, in one batch.
@@ -248,22 +254,22 @@ class VerifyPipeline:
         own = [c for c in clauses(claim.text) if claim.own is None or c.span.overlaps(claim.own)]
         if len(own) < 2:
             return parts
-        asked: list[tuple[list[Part], Clause]] = []
+        questions: list[tuple[int, Clause]] = []  # the place of a source, and what it may state
         pages = []
-        for of_source, source in zip(parts, sources, strict=True):
+        for number, source in enumerate(sources):
             if source.evidence and not decide.is_sure(source.evidence, self.threshold):
-                ranked = sorted(source.evidence, key=lambda one: one.score, reverse=True)
-                passages = [one.passage for one in ranked[:BEST_PASSAGES]]
-                asked += [(of_source, clause) for clause in own]
-                claims = [replace(claim, text=clause.text, own=None) for clause in own]
-                pages += [cascade.Page(stated, passages) for stated in claims]
+                best = sorted(source.evidence, key=lambda each: each.score, reverse=True)
+                passages = [each.passage for each in best[:BEST_PASSAGES]]
+                alone = [replace(claim, text=clause.text, own=None) for clause in own]
+                questions += [(number, clause) for clause in own]
+                pages += [cascade.Page(stated, passages) for stated in alone]
         judged = cascade.read_pages(pages, self._verify, self._fails, first=1) if pages else []
-        for (of_source, clause), evidence in zip(asked, judged, strict=True):
-            if best := decide.best(evidence):
-                is_supported = best.prob_supported >= self.threshold
+        for (number, clause), evidence in zip(questions, judged, strict=True):
+            if closest := decide.best(evidence):
+                is_supported = closest.prob_supported >= self.threshold
                 words = clause.span.of(claim.text)
-                part = Part("clause", clause.span, words, is_supported, best, clause.text)
-                of_source.append(part)
+                part = Part("clause", clause.span, words, is_supported, closest, clause.text)
+                parts[number].append(part)
         return parts
 
     def _check_all(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
@@ -278,24 +284,23 @@ class VerifyPipeline:
 
     def _check(self, claim: Claim, read: ReadSource, parts: Sequence[Part] = ()) -> _Checked:
         """Decide on one citation; `parts`: the claim's clauses as judged in its source."""
-        absent = _missing_atoms(claim, [read])
+        absent = _absent_atoms(claim, [read])
         outcome = self._outcome(read, parts, absent)
         lacking = (*absent, *contradicted_words(claim.text, outcome))
         verdict = decide_on_source(outcome, parts, lacking, self.threshold)
         fails = verdict.label not in _SUPPORT
         if fails and (why := read.unread):
             return self._check(claim, read.as_failed(why))
-        source, citation, copy = read.source, read.citation, read.cited.copy
+        source, citation = read.source, read.citation
         place, note = None, None
         if isinstance(outcome, Evidence) and isinstance(source, Document):
             if verdict.label is Label.NOT_SUPPORTED and self._is_unrelated(claim, outcome):
                 outcome = replace(outcome, quote=None)
             else:
                 place = place_of(outcome, source, read.aim, claim.text)
-            is_own = copy is not None and copy.kind is CopyKind.OWN
-            if fails and is_own and not mentions(source, names_of(citation)):
-                note = Note("other_copy", {"title": citation.title or citation.text})
-            elif not fails and (words := beyond_quote(claim, outcome)):
+            if fails:
+                note = _note_on_copy(read, source)
+            elif words := beyond_quote(claim, outcome):
                 note = Note("beyond_quote", {"words": words})
             if note:
                 outcome = replace(outcome, notes=(*outcome.notes, note))
@@ -308,9 +313,9 @@ class VerifyPipeline:
             lacking=lacking,
             listing=self.exclusions.listing_of(citation.url or citation.archive_url),
             place=place,
-            copy=copy,
+            copy=read.cited.copy,
             not_live=read.cited.not_live,
-            other_copy=fails and note is not None,
+            other_copy=note is not None and note.code == "other_copy",
         )
         return _Checked(read, result)
 
@@ -343,9 +348,13 @@ class VerifyPipeline:
         return not is_near and overlap(claim.text, evidence.quoted) < LEAST_SHARED
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
-        results = tuple(one.result for one in checked)
-        together = self._together(claim, [one.read.evidence for one in checked])
-        lacking = results[0].lacking if len(results) == 1 else _missing_from(claim, checked)
+        results = tuple(each.result for each in checked)
+        together = self._together(claim, [each.read.evidence for each in checked])
+        if len(results) == 1:
+            lacking = results[0].lacking
+        else:  # what no source states, or one contradicts
+            denied = [part for r in results for part in contradicted_words(claim.text, r.outcome)]
+            lacking = (*_absent_atoms(claim, [each.read for each in checked]), *denied)
         verdict = decide_on_claim(claim.text, results, together, lacking, self.threshold)
         return Finding(
             claim=claim,
@@ -370,14 +379,14 @@ class VerifyPipeline:
         return None if judged.failed else judged
 
     def _with_earlier(
-        self, claim: Claim, checked: Sequence[_Checked], written: str | None, alone: Finding
+        self, claim: Claim, checked: Sequence[_Checked], written: str | None, finding: Finding
     ) -> Finding:
         """Add the sources of the preceding words if together they support the claim.
 
         In "It opened in 1911[1] after a year of work.[2]", the second source is cited for its own
         words only, and the first one has the year.
         """
-        own = [one.read.evidence for one in checked if one.read.evidence]
+        own = [each.read.evidence for each in checked if each.read.evidence]
         judged = errors.apply(
             lambda batch: self._judge_sources(claim, batch),
             [self._obtain(citation, written) for citation in claim.earlier],
@@ -387,15 +396,15 @@ class VerifyPipeline:
         together = self._together(claim, [*own, *earlier]) if own else None
         is_supported = together and decide.label_of(together, self.threshold) is Label.SUPPORTED
         if not is_supported or not all(map(self._fails, earlier)):
-            return alone  # the earlier sources add nothing, or support the claim without its own
+            return finding  # the earlier sources add nothing, or support the claim without its own
         results = tuple(
             replace(result, label=Label.PARTLY_SUPPORTED)
             if result.label is Label.NOT_SUPPORTED
             else result
-            for result in alone.citations
+            for result in finding.citations
         )
         return replace(
-            alone,
+            finding,
             citations=results,
             together=together,
             label=Label.SUPPORTED,
@@ -410,13 +419,13 @@ class VerifyPipeline:
         The editor cited what the page said then. A copy counts as older only if its passage is gone
         from today's page; otherwise the same page would be judged twice.
         """
-        failing = [n for n, today in enumerate(checked) if _is_live(today)]
+        failing = [n for n, live in enumerate(checked) if _is_failing_live_page(live.result)]
         read = {n: self._read_archived(checked[n].result.citation, written) for n in failing}
-        archived = {n: copy for n, copy in read.items() if copy}
+        copies = {n: copy for n, copy in read.items() if copy}
         as_cited = list(checked)
-        for n, then in zip(archived, self._check_all(claim, [*archived.values()]), strict=True):
-            if changed := _changed_page(checked[n], then):
-                as_cited[n] = replace(then, result=replace(then.result, changed=changed))
+        for n, archived in zip(copies, self._check_all(claim, [*copies.values()]), strict=True):
+            if changed := _changed_page(checked[n], archived):
+                as_cited[n] = replace(archived, result=replace(archived.result, changed=changed))
         return as_cited
 
     def _read_archived(self, citation: Citation, written: str | None) -> ReadSource | None:
@@ -427,13 +436,21 @@ class VerifyPipeline:
         return read if read and isinstance(read.source, Document) else None
 
 
+def _note_on_copy(read: ReadSource, source: Document) -> Note | None:
+    """Return a note if a failing copy of the user's own may be one of another source."""
+    citation, copy = read.citation, read.cited.copy
+    if copy is None or copy.kind is not CopyKind.OWN or mentions(source, names_of(citation)):
+        return None
+    return Note("other_copy", {"title": citation.title or citation.text})
+
+
 def _quoting_a_part(evidence: Sequence[Evidence], parts: Sequence[Part]) -> Evidence | None:
     """Return the evidence that a supported part was found in, quoting that part."""
     for part in reversed(parts):
-        quoted = part.evidence if part.supported else None
-        for one in reversed(evidence):
-            if quoted and quoted.quote and one.passage == quoted.passage:
-                return replace(one, quote=quoted.quote)
+        if part.supported and part.evidence and part.evidence.quote:
+            for each in reversed(evidence):
+                if each.passage == part.evidence.passage:
+                    return replace(each, quote=part.evidence.quote)
     return None
 
 
@@ -456,25 +473,17 @@ def _as_one(passages: Sequence[Passage]) -> Passage:
     )
 
 
-def _missing_from(claim: Claim, checked: Sequence[_Checked]) -> tuple[Part, ...]:
-    """Return the parts that no source states, and those that one contradicts."""
-    absent = _missing_atoms(claim, [one.read for one in checked])
-    for one in checked:
-        absent += contradicted_words(claim.text, one.result.outcome)
-    return tuple(absent)
-
-
-def _missing_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
-    """Return the missing parts of the words that the claim's own citations cover."""
-    documents = [one.source for one in sources if isinstance(one.source, Document)]
+def _absent_atoms(claim: Claim, sources: Sequence[ReadSource]) -> list[Part]:
+    """Return the figures and names that no source states, of the words that it is cited for."""
+    documents = [read.source for read in sources if isinstance(read.source, Document)]
     passages = [passage for document in documents for passage in whole(document)]
     absent = unstated_atoms(claim.text, passages, claim.language)
     return [atom for atom in absent if claim.own is None or atom.span.overlaps(claim.own)]
 
 
-def _is_live(checked: _Checked) -> bool:
+def _is_failing_live_page(result: CitationResult) -> bool:
     """Whether a live page was judged and fails the claim: an archived copy may say more."""
-    result, copy = checked.result, checked.result.copy
+    copy = result.copy
     if copy is None or not isinstance(result.outcome, Evidence):
         return False
     # The page of its DOI may be live too, but it is not a later version of this page.
@@ -482,18 +491,18 @@ def _is_live(checked: _Checked) -> bool:
     return is_page and result.label is not Label.SUPPORTED
 
 
-def _changed_page(today: _Checked, archived: _Checked) -> Changed | None:
-    """Return today's page if the archived copy supports more by words that are now gone."""
-    now, then, page = today.result, archived.result, today.read.source
-    if _SUPPORT.get(then.label, 0) <= _SUPPORT.get(now.label, 0):
+def _changed_page(live: _Checked, archived: _Checked) -> Changed | None:
+    """Return the live page if its archived copy supports more by words that are now gone."""
+    result, page, older = live.result, live.read.source, archived.result
+    if _SUPPORT.get(older.label, 0) <= _SUPPORT.get(result.label, 0):
         return None
-    assert isinstance(then.outcome, Evidence)
+    assert isinstance(older.outcome, Evidence)
     assert isinstance(page, Document)
-    assert isinstance(now.outcome, Evidence)
-    assert now.copy
-    passage = then.outcome.passage.text.replace(GAP, "\n")
-    today_text = " ".join(page.text.split())
+    assert isinstance(result.outcome, Evidence)
+    assert result.copy
+    passage = older.outcome.passage.text.replace(GAP, "\n")
+    live_text = " ".join(page.text.split())
     # A page that still has every sentence has not lost what supported the claim.
-    if all(" ".join(span.of(passage).split()) in today_text for span in sentences(passage)):
+    if all(" ".join(span.of(passage).split()) in live_text for span in sentences(passage)):
         return None
-    return Changed(now.copy, now.outcome, now.label)
+    return Changed(result.copy, result.outcome, result.label)

@@ -309,12 +309,9 @@ def reasons(result: CitationResult, finding: Finding) -> tuple[Note, ...]:
 def unsaid_reasons(reasons: Sequence[Note], missing: Sequence[Part]) -> tuple[Note, ...]:
     """Drop the reasons that name only words already listed as missing."""
 
-    def is_listed(word: str) -> bool:
-        return any(word in part.words for part in missing)
-
     def is_new(reason: Note) -> bool:
-        words = _words_of(reason)
-        return not words or not all(map(is_listed, words))
+        listed = [any(word in part.words for part in missing) for word in _words_of(reason)]
+        return not listed or not all(listed)
 
     return tuple(filter(is_new, reasons))
 
