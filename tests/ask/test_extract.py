@@ -170,9 +170,13 @@ def test_where_studies_disagree_both_sides_are_quoted() -> None:
     yes, no, unclear = finding(0, True, 3), finding(1, False, far), finding(2, None, far)
     assert {c.source for c in choose([yes, no, unclear], 4)} == {0, 1}
     assert {c.source for c in choose([yes, replace(no, agrees=True)], 4)} == {0}
-    assert {c.source for c in choose([yes, replace(no, fits=False)], 4)} == {0}
     crowded = choose([no, *(finding(n, True, 3) for n in range(2, 7))], 4)
     assert (1 in {c.source for c in crowded}, len(crowded)) == (True, 4)
+
+
+def test_the_other_side_is_not_taken_from_other_ages() -> None:
+    yes, no = finding(0, True, 3, fits=True), finding(1, False, 0, fits=False)
+    assert {c.source for c in choose([yes, no], 4)} == {0}
 
 
 def test_studies_with_the_ages_asked_for_come_first() -> None:

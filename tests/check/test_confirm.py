@@ -369,6 +369,23 @@ def test_the_network_alone_does_not_refute_what_the_document_nearly_says() -> No
     assert (alone.witnesses, beside.witnesses) == ((SEEN,), ())
 
 
+def test_the_surest_sentence_of_a_silent_document_counts_and_is_read_once() -> None:
+    first = "The mill of Varde stands idle."
+    both = f"{first} It has nine old looms."
+    rival = Witness(WitnessKind.VALUE, "runs", "stands idle", Span(0, len(first)))
+    texts: list[str] = []
+
+    def read(passage: Passage) -> Evidence:
+        texts.append(passage.text)
+        answers = {first: (0.02, 0.42), both: (0.2, 0.45)}.get(passage.text, (0.2, 0.0))
+        return replace(from_answers(passage, *answers), witnesses=(rival,) if answers[1] else ())
+
+    reading = Reading("r1", "The mill of Varde runs.", StatementType.DESCRIPTIVE)
+    (found,) = judged_by(read, (reading, passage_of(f"{both} It rained all day long.")))
+    assert (degree(found), found.quoted) == (-0.4, first)
+    assert sorted(texts) == sorted({*texts})
+
+
 def test_a_sentence_about_one_half_does_not_confirm_both() -> None:
     halves = "The town debt has doubled since 1934", "local bus fares have risen every single year"
     whole, *parts = interpret_by_rules(f"{halves[0]}, and {halves[1]}.").readings

@@ -25,13 +25,12 @@ from pincite.judgement.comparable import (
 )
 from pincite.judgement.other_values import find_other_change, find_other_rank, find_other_value
 from pincite.text import antonyms, names, patterns, quantities, syntax
-from pincite.text import words as wording
 from pincite.text.clauses import clauses
-from pincite.text.finite import finite_verb
+from pincite.text.finite import Finite, finite_verb
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
-from pincite.text.words import WORD, denies, is_negated, roots, sentences_of
+from pincite.text.words import STEM, WORD, content_terms, denies, is_negated, roots, sentences_of
 from pincite.types import Claim, Evidence, Passage, Span, Witness, WitnessKind
 
 _LEAST_REST = 0.8  # the share of the clause's other words that the sentence must have
@@ -66,7 +65,7 @@ def contradictions(claim: Claim, passage: Passage, page: str = "") -> Iterator[t
         clause = ClaimClause(text, claim.text, covered)
         for name, rule in _rules_for(text, language).items():
             witness = rule(clause, source)
-            if witness and (claim.own is None or _words(witness.claim) <= _words(covered)):
+            if witness and (claim.own is None or _tokens(witness.claim) <= _tokens(covered)):
                 yield name, witness
 
 
@@ -78,39 +77,13 @@ def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
     return decide.without(evidence, seen.kind)
 
 
-def denied_in(language: str, claim: str, passage: str) -> Witness | None:
-    """Return the clause outside English that has a negation and most of the claim's words.
-
-    It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
-    one language with their passages.
-    """
-    wanted = _terms(claim, language)
-    if len(wanted) < _LEAST_DENIED or denies(claim, language):
-        return None
-    least = max(_LEAST_DENIED, _SHARE_DENIED * len(wanted))
-    most_stated, most_denied, denial = 0, 0, None
-    for span in sentences_of(passage):
-        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
-            shared = len(wanted & _terms(clause, language))
-            if not denies(clause, language):
-                most_stated = max(most_stated, shared)
-            elif shared >= least and shared > most_denied and n_words(clause) <= _LONGEST_DENIAL:
-                most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)
-    return denial if most_denied > most_stated else None
-
-
-def _terms(text: str, language: str) -> frozenset[str]:
-    terms = wording.content_terms(text, language)
-    return frozenset(term[: wording.STEM] for term in terms) - NEGATIONS[language]
-
-
 @lru_cache(maxsize=256)
 def _clauses(claim: str) -> list[str]:
     texts = [clause.text for clause in clauses(claim)]
     return texts if len(texts) > 1 else [claim]
 
 
-def _words(text: str) -> set[str]:
+def _tokens(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
@@ -119,21 +92,37 @@ def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
     own_denials = denials(clause.text)
     for span, sentence in source.sentences:
         source_denials = denials(sentence)
-        is_contrary = bool(own_denials) != bool(source_denials)
-        if not (is_contrary and _may_be_denied(clause.text, sentence, source)):
+        if bool(own_denials) == bool(source_denials):
             continue
-        stated = clause.text if source_denials else sentence
-        denial = _denial_of(stated, own_denials or source_denials)
-        if not denial or (source_denials and _is_of_another(denial, sentence, clause.text)):
+        if not _may_be_denied(clause.text, sentence, source):
             continue
-        has_reason = bool(own_denials or _P["reason"].search(sentence))
-        rest = NEGATION.sub(" ", clause.text if has_reason else _P["reason"].sub("", clause.text))
-        if is_on_topic(rest, sentence, source, _LEAST_REST):
-            claimed, said = _words_denied(denial, stated), denial.words
-            if own_denials:
-                claimed, said = said, claimed
-            return Witness(WitnessKind.DENIAL, claimed, said, span)
+        rest = clause.text
+        if own_denials:
+            differing = _denied_by_claim(own_denials, sentence)
+        else:
+            differing = _denied_by_source(clause.text, sentence, source_denials)
+            if not _P["reason"].search(sentence):
+                rest = _P["reason"].sub("", rest)
+        rest = NEGATION.sub(" ", rest)
+        if differing and is_on_topic(rest, sentence, source, _LEAST_REST):
+            return Witness(WitnessKind.DENIAL, *differing, span)
     return None
+
+
+def _denied_by_claim(claimed: Sequence[Denial], sentence: str) -> tuple[str, str] | None:
+    """Return a claim's denial, and the words of a sentence that state what it denies."""
+    denial = _denial_of(sentence, claimed)
+    return (denial.words, _words_denied(denial, sentence)) if denial else None
+
+
+def _denied_by_source(
+    clause: str, sentence: str, stated: Sequence[Denial]
+) -> tuple[str, str] | None:
+    """Return the words of a clause that a sentence denies, and its denial."""
+    denial = _denial_of(clause, stated)
+    if denial is None or _is_of_another(denial, sentence, clause):
+        return None
+    return _words_denied(denial, clause), denial.words
 
 
 def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
@@ -154,13 +143,21 @@ def _states_what_is_denied(clause: str, sentence: str) -> bool:
         return True
     if negation.start() > own.start or sentence.startswith("There "):
         return True
-    subject = clause[negation.end() : own.start]
-    words = WORD.finditer(subject)
-    head = next((word.start() for word in words if word[0] in syntax.PREPOSITIONS), None)
-    participle = WORD.search(sentence, stated.end) if stated.form == "auxiliary" else None
-    opening = sentence[: participle.end() if participle else stated.end]
-    denied = {*roots(subject[:head]), *roots(clause[own.start :])}
-    return not denied.isdisjoint(roots(opening))
+    subject = _without_prepositions(clause[negation.end() : own.start])
+    denied = {*roots(subject), *roots(clause[own.start :])}
+    return not denied.isdisjoint(roots(_subject_and_verb(sentence, stated)))
+
+
+def _without_prepositions(phrase: str) -> str:
+    """Return a phrase up to its first preposition: "home" of "home by the river"."""
+    prepositions = (w.start() for w in WORD.finditer(phrase) if w[0] in syntax.PREPOSITIONS)
+    return phrase[: next(prepositions, None)]
+
+
+def _subject_and_verb(sentence: str, verb: Finite) -> str:
+    """Return a sentence up to its verb, or its participle: "Two homes were flooded"."""
+    participle = WORD.search(sentence, verb.end) if verb.form == "auxiliary" else None
+    return sentence[: participle.end() if participle else verb.end]
 
 
 def _denial_of(stated: str, candidates: Sequence[Denial]) -> Denial | None:
@@ -210,10 +207,10 @@ def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
         if is_of_other or is_denied or not is_of_same_time(text, sentence, source):
             continue
         if opposite in _TAKES_OBJECT:
-            object_words = re.split(rf"(?i)\b{opposite}\b", sentence)[-1]
+            object_words = re.split(rf"(?i)\b{re.escape(opposite)}\b", sentence)[-1]
             if not set(roots(object_words)[:1]) <= set(roots(text)):
                 continue
-        rest = re.sub(rf"\b{word}\b", " ", text, flags=re.IGNORECASE)
+        rest = re.sub(rf"\b{re.escape(word)}\b", " ", text, flags=re.IGNORECASE)
         if is_on_topic(rest, sentence, source, _LEAST_REST):
             return Witness(WitnessKind.VALUE, word, opposite, span)
     return None
@@ -289,3 +286,32 @@ def _rules_for(clause: str, language: str) -> dict[str, _Rule]:
     if language != "en":
         return _VALUE_ONLY
     return _OF_NEGATED if denials(clause) else _ALL
+
+
+# ── In other languages ───────────────────────────────────────────────────────────────────────────
+
+
+def denied_in(language: str, claim: str, passage: str) -> Witness | None:
+    """Return the clause outside English that has a negation and most of the claim's words.
+
+    It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
+    one language with their passages.
+    """
+    wanted = _terms(claim, language)
+    if len(wanted) < _LEAST_DENIED or denies(claim, language):
+        return None
+    least = max(_LEAST_DENIED, _SHARE_DENIED * len(wanted))
+    most_stated, most_denied, denial = 0, 0, None
+    for span in sentences_of(passage):
+        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
+            shared = len(wanted & _terms(clause, language))
+            if not denies(clause, language):
+                most_stated = max(most_stated, shared)
+            elif shared >= least and shared > most_denied and n_words(clause) <= _LONGEST_DENIAL:
+                most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)
+    return denial if most_denied > most_stated else None
+
+
+def _terms(text: str, language: str) -> frozenset[str]:
+    stems = frozenset(term[:STEM] for term in content_terms(text, language))
+    return stems - NEGATIONS[language]
