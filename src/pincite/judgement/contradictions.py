@@ -26,7 +26,7 @@ from pincite.judgement.comparable import (
 from pincite.judgement.other_values import find_other_change, find_other_rank, find_other_value
 from pincite.text import antonyms, names, patterns, quantities, syntax
 from pincite.text.clauses import clauses
-from pincite.text.finite import Finite, finite_verb
+from pincite.text.finite import finite_verb
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
@@ -77,6 +77,32 @@ def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
     return decide.without(evidence, seen.kind)
 
 
+def denied_in(language: str, claim: str, passage: str) -> Witness | None:
+    """Return the clause outside English that has a negation and most of the claim's words.
+
+    It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
+    one language with their passages.
+    """
+    wanted = _terms(claim, language)
+    if len(wanted) < _LEAST_DENIED or denies(claim, language):
+        return None
+    least = max(_LEAST_DENIED, _SHARE_DENIED * len(wanted))
+    most_stated, most_denied, denial = 0, 0, None
+    for span in sentences_of(passage):
+        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
+            shared = len(wanted & _terms(clause, language))
+            if not denies(clause, language):
+                most_stated = max(most_stated, shared)
+            elif shared >= least and shared > most_denied and n_words(clause) <= _LONGEST_DENIAL:
+                most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)
+    return denial if most_denied > most_stated else None
+
+
+def _terms(text: str, language: str) -> frozenset[str]:
+    stems = frozenset(term[:STEM] for term in content_terms(text, language))
+    return stems - NEGATIONS[language]
+
+
 @lru_cache(maxsize=256)
 def _clauses(claim: str) -> list[str]:
     texts = [clause.text for clause in clauses(claim)]
@@ -92,37 +118,22 @@ def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
     own_denials = denials(clause.text)
     for span, sentence in source.sentences:
         source_denials = denials(sentence)
-        if bool(own_denials) == bool(source_denials):
-            continue
-        if not _may_be_denied(clause.text, sentence, source):
+        is_contrary = bool(own_denials) != bool(source_denials)
+        if not (is_contrary and _may_be_denied(clause.text, sentence, source)):
             continue
         rest = clause.text
         if own_denials:
-            differing = _denied_by_claim(own_denials, sentence)
+            denial = _denial_of(sentence, own_denials)
+            differing = denial and (denial.words, _words_denied(denial, sentence))
         else:
-            differing = _denied_by_source(clause.text, sentence, source_denials)
-            if not _P["reason"].search(sentence):
-                rest = _P["reason"].sub("", rest)
-        rest = NEGATION.sub(" ", rest)
-        if differing and is_on_topic(rest, sentence, source, _LEAST_REST):
+            denial = _denial_of(clause.text, source_denials)
+            if denial and _is_of_another(denial, sentence, clause.text):
+                continue
+            differing = denial and (_words_denied(denial, clause.text), denial.words)
+            rest = rest if _P["reason"].search(sentence) else _P["reason"].sub("", rest)
+        if differing and is_on_topic(NEGATION.sub(" ", rest), sentence, source, _LEAST_REST):
             return Witness(WitnessKind.DENIAL, *differing, span)
     return None
-
-
-def _denied_by_claim(claimed: Sequence[Denial], sentence: str) -> tuple[str, str] | None:
-    """Return a claim's denial, and the words of a sentence that state what it denies."""
-    denial = _denial_of(sentence, claimed)
-    return (denial.words, _words_denied(denial, sentence)) if denial else None
-
-
-def _denied_by_source(
-    clause: str, sentence: str, stated: Sequence[Denial]
-) -> tuple[str, str] | None:
-    """Return the words of a clause that a sentence denies, and its denial."""
-    denial = _denial_of(clause, stated)
-    if denial is None or _is_of_another(denial, sentence, clause):
-        return None
-    return _words_denied(denial, clause), denial.words
 
 
 def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
@@ -143,21 +154,13 @@ def _states_what_is_denied(clause: str, sentence: str) -> bool:
         return True
     if negation.start() > own.start or sentence.startswith("There "):
         return True
-    subject = _without_prepositions(clause[negation.end() : own.start])
-    denied = {*roots(subject), *roots(clause[own.start :])}
-    return not denied.isdisjoint(roots(_subject_and_verb(sentence, stated)))
-
-
-def _without_prepositions(phrase: str) -> str:
-    """Return a phrase up to its first preposition: "home" of "home by the river"."""
-    prepositions = (w.start() for w in WORD.finditer(phrase) if w[0] in syntax.PREPOSITIONS)
-    return phrase[: next(prepositions, None)]
-
-
-def _subject_and_verb(sentence: str, verb: Finite) -> str:
-    """Return a sentence up to its verb, or its participle: "Two homes were flooded"."""
-    participle = WORD.search(sentence, verb.end) if verb.form == "auxiliary" else None
-    return sentence[: participle.end() if participle else verb.end]
+    subject = clause[negation.end() : own.start]
+    words = WORD.finditer(subject)
+    head = next((word.start() for word in words if word[0] in syntax.PREPOSITIONS), None)
+    participle = WORD.search(sentence, stated.end) if stated.form == "auxiliary" else None
+    opening = sentence[: participle.end() if participle else stated.end]
+    denied = {*roots(subject[:head]), *roots(clause[own.start :])}
+    return not denied.isdisjoint(roots(opening))
 
 
 def _denial_of(stated: str, candidates: Sequence[Denial]) -> Denial | None:
@@ -286,32 +289,3 @@ def _rules_for(clause: str, language: str) -> dict[str, _Rule]:
     if language != "en":
         return _VALUE_ONLY
     return _OF_NEGATED if denials(clause) else _ALL
-
-
-# ── In other languages ───────────────────────────────────────────────────────────────────────────
-
-
-def denied_in(language: str, claim: str, passage: str) -> Witness | None:
-    """Return the clause outside English that has a negation and most of the claim's words.
-
-    It is found for none of the 801 supported claims of `multilingual` (train and dev) that are in
-    one language with their passages.
-    """
-    wanted = _terms(claim, language)
-    if len(wanted) < _LEAST_DENIED or denies(claim, language):
-        return None
-    least = max(_LEAST_DENIED, _SHARE_DENIED * len(wanted))
-    most_stated, most_denied, denial = 0, 0, None
-    for span in sentences_of(passage):
-        for clause in map(str.strip, _P["comma"].split(span.of(passage))):
-            shared = len(wanted & _terms(clause, language))
-            if not denies(clause, language):
-                most_stated = max(most_stated, shared)
-            elif shared >= least and shared > most_denied and n_words(clause) <= _LONGEST_DENIAL:
-                most_denied, denial = shared, Witness(WitnessKind.WEAKER, "", clause, span)
-    return denial if most_denied > most_stated else None
-
-
-def _terms(text: str, language: str) -> frozenset[str]:
-    stems = frozenset(term[:STEM] for term in content_terms(text, language))
-    return stems - NEGATIONS[language]

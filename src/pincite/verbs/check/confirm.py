@@ -10,7 +10,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from pincite.judgement import decide
 from pincite.judgement.confirmation import MEDIUM, STRONG
@@ -54,14 +54,9 @@ MOST_LACKING = 0.6  # of a document, or of a sentence and its context
 MOST_LACKING_IN_NEIGHBOURS = 0.35  # of two neighbours that leave little unsaid
 
 _SILENT = Stance(0.0, 0.0)
+_Confirm: TypeAlias = Callable[[str, Evidence, Mapping[Span, float]], Evidence]
+_Document: TypeAlias = tuple[str, str]  # a reading, and the id of a document
 _SpansOf: TypeAlias = Callable[[str, Passage], list[Span]]  # of a reading's text and a passage
-
-
-class _Document(NamedTuple):
-    """What the pairs of one reading and one document share."""
-
-    reading: str
-    doc_id: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # two equal pairs are judged apart
@@ -72,20 +67,16 @@ class Judged:
     evidence: Evidence
 
     @property
-    def passage(self) -> Passage:
-        return self.evidence.passage
+    def document(self) -> _Document:
+        return self.reading, self.evidence.passage.doc_id
 
     @property
-    def document(self) -> _Document:
-        return _Document(self.reading, self.passage.doc_id)
+    def stance(self) -> Stance:
+        return self.evidence.stance or _SILENT
 
     @property
     def confirms(self) -> bool:
-        return self.evidence.stance is not None and self.evidence.stance.supports > 0
-
-    @property
-    def opposes(self) -> bool:
-        return self.evidence.stance is not None and self.evidence.stance.refutes > 0
+        return self.stance.supports > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +88,17 @@ class _Excerpt:
 
     @property
     def pair(self) -> tuple[Claim, Passage]:
-        passage = self.source.passage
+        passage = self.source.evidence.passage
         alone = replace(passage, text=self.span.of(passage.text))
         return Claim.alone(self.source.reading), alone
 
-
-class _ReadExcerpt(NamedTuple):
-    excerpt: _Excerpt
-    alone: Judged
+    def weigh(self, alone: Evidence, margin: float) -> Judged:
+        """Return the passage, counting as the excerpt does by its own evidence and margin."""
+        source, read = self.source, weigh_alone(self.source.reading, alone, margin)
+        evidence = replace(
+            source.evidence, stance=read.stance, quote=self.span, witnesses=read.witnesses
+        )
+        return replace(source, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,60 +136,51 @@ class VerifierJudge:
 
     def _require_sentence(self, judged: Sequence[Judged]) -> list[Judged]:
         """Let no confirmation count without a sentence, or two neighbours, that confirm alone."""
-        decided = dict[Judged, Judged]()
         confirming = [one for one in judged if one.confirms]
-        for one, margins in self._margins_alone(confirming, quotes.candidate_sentences).items():
-            evidence = confirm_by_sentence(one.reading, one.evidence, margins)
-            decided[one] = replace(one, evidence=evidence)
+        decided = self._read_alone(confirming, quotes.candidate_sentences, confirm_by_sentence)
         undecided = [
             one
             for one, by_sentence in decided.items()
             if not by_sentence.confirms and one.evidence.prob_supported >= SUPPORT_FOR_NEIGHBOURS
         ]
-        for one, margins in self._margins_alone(undecided, quotes.neighbours).items():
-            evidence = confirm_by_neighbours(one.reading, one.evidence, margins)
-            decided[one] = replace(one, evidence=evidence)
+        decided |= self._read_alone(undecided, quotes.neighbours, confirm_by_neighbours)
         return [decided.get(one, one) for one in judged]
 
-    def _margins_alone(
-        self, judged: Sequence[Judged], spans_of: _SpansOf
-    ) -> dict[Judged, dict[Span, float]]:
-        """Return the margin of each excerpt of each passage."""
+    def _read_alone(
+        self, judged: Sequence[Judged], spans_of: _SpansOf, confirm: _Confirm
+    ) -> dict[Judged, Judged]:
+        """Return each passage as it counts by the margins of its excerpts."""
         excerpts = _excerpts(judged, spans_of)
         read = self._margins([excerpt.pair for excerpt in excerpts])
         margins: dict[Judged, dict[Span, float]] = {one: {} for one in judged}
         for excerpt, margin in zip(excerpts, read, strict=True):
             margins[excerpt.source][excerpt.span] = margin
-        return margins
+        return {
+            one: replace(one, evidence=confirm(one.reading, one.evidence, of_one))
+            for one, of_one in margins.items()
+        }
 
     def _read_silent_documents(self, judged: Sequence[Judged]) -> list[Judged]:
         """Read one or two sentences alone where a document says nothing as it was read."""
-        speaking = {one.document for one in judged if one.confirms or one.opposes}
+        speaking = {one.document for one in judged if any(one.stance)}
         silent = [
             one for one in judged if one.document not in speaking and one.evidence.failed is None
         ]
-        surest = surest_excerpts(self._weigh_excerpts(silent))
-        return [surest.get(one, one) for one in judged]
-
-    def _weigh_excerpts(self, judged: Sequence[Judged]) -> list[_ReadExcerpt]:
-        excerpts = _excerpts(judged, quotes.near_spans)
+        excerpts = _excerpts(silent, quotes.near_spans)
         pairs = [excerpt.pair for excerpt in excerpts]
         evidence = self.verifier.verify(pairs)
-        result = list[_ReadExcerpt]()
         margins = self._margins(pairs, evidence)
-        for excerpt, read, margin in zip(excerpts, evidence, margins, strict=True):
-            reading = excerpt.source.reading
-            weighed = weigh_alone(reading, read, margin)
-            result.append(_ReadExcerpt(excerpt, Judged(reading, weighed)))
-        return result
+        weighed = [
+            (excerpt.source, excerpt.weigh(read, margin))
+            for excerpt, read, margin in zip(excerpts, evidence, margins, strict=True)
+        ]
+        surest = surest_excerpts(weighed)
+        return [surest.get(one, one) for one in judged]
 
     def _margins(
         self, pairs: Sequence[tuple[Claim, Passage]], evidence: Sequence[Evidence] = ()
     ) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation.
-
-        `evidence`: the verifier's on these pairs, if it has read them.
-        """
+        """Return the margins; `evidence`: the verifier's on these pairs, if it has read them."""
         if self.reader is None:
             evidence = evidence or self.verifier.verify(pairs)
             return [read.prob_supported - read.prob_refuted for read in evidence]
@@ -205,40 +190,22 @@ class VerifierJudge:
 
 
 def _excerpts(judged: Sequence[Judged], spans_of: _SpansOf) -> list[_Excerpt]:
-    return [_Excerpt(one, span) for one in judged for span in spans_of(one.reading, one.passage)]
+    spans = ((one, spans_of(one.reading, one.evidence.passage)) for one in judged)
+    return [_Excerpt(one, span) for one, of_one in spans for span in of_one]
 
 
-def surest_excerpts(read: Sequence[_ReadExcerpt]) -> dict[Judged, Judged]:
-    """Return each passage of which an excerpt counts, with the evidence of the surest one.
+def surest_excerpts(weighed: Sequence[tuple[Judged, Judged]]) -> dict[Judged, Judged]:
+    """Choose for each passage the excerpt that counts most; a passage without one is left out.
 
     Excerpts count against a reading only if none of their document is for it.
     """
-    confirmed = {alone.document for _, alone in read if alone.confirms}
-    surest = dict[Judged, _ReadExcerpt]()
-    for candidate in read:
-        source, alone = candidate.excerpt.source, candidate.alone
-        if not (alone.confirms or (alone.opposes and alone.document not in confirmed)):
-            continue
-        best = surest.get(source)
-        if best is None or _strength(alone) > _strength(best.alone):
-            surest[source] = candidate
-    return {source: _quoting(source, best) for source, best in surest.items()}
-
-
-def _strength(judged: Judged) -> float:
-    return max(judged.evidence.stance or _SILENT)
-
-
-def _quoting(source: Judged, best: _ReadExcerpt) -> Judged:
-    """Return a passage that counts as an excerpt of it does."""
-    alone = best.alone.evidence
-    evidence = replace(
-        source.evidence, stance=alone.stance, quote=best.excerpt.span, witnesses=alone.witnesses
-    )
-    return replace(source, evidence=evidence)
-
-
-# ── The passages of a document ───────────────────────────────────────────────────────────────────
+    confirmed = {alone.document for _, alone in weighed if alone.confirms}
+    surest = dict[Judged, Judged]()
+    for source, alone in weighed:
+        counts = alone.confirms or (any(alone.stance) and alone.document not in confirmed)
+        if counts and (source not in surest or max(alone.stance) > max(surest[source].stance)):
+            surest[source] = alone
+    return surest
 
 
 def weigh_in_documents(judged: Sequence[Judged]) -> list[Judged]:
@@ -246,39 +213,27 @@ def weigh_in_documents(judged: Sequence[Judged]) -> list[Judged]:
     of_documents = defaultdict[_Document, list[Evidence]](list)
     for one in judged:
         of_documents[one.document].append(one.evidence)
-    texts = {document: _known_text(evidence) for document, evidence in of_documents.items()}
-    return [
-        replace(
-            one,
-            evidence=with_stance(
-                one.reading, one.evidence, texts[one.document], of_documents[one.document]
-            ),
-        )
-        for one in judged
-    ]
+    return [replace(one, evidence=_weigh(one, of_documents[one.document])) for one in judged]
 
 
-def _known_text(of_document: Sequence[Evidence]) -> str:
-    """Return all that is known of a document's text; its passages may share a page."""
-    passages = [evidence.passage for evidence in of_document]
-    pages = (passage.page or passage.text for passage in passages)
-    return "\n".join(dict.fromkeys([passages[0].about, *pages]))
+def _weigh(judged: Judged, of_document: Sequence[Evidence]) -> Evidence:
+    pages = (read.passage.page or read.passage.text for read in of_document)  # may be one page
+    text = "\n".join(dict.fromkeys([of_document[0].passage.about, *pages]))
+    return with_stance(judged.reading, judged.evidence, text, of_document)
 
 
 def prefer_stated_figures(judged: Sequence[Judged]) -> list[Judged]:
     """Let no confirmation count that lacks a figure, if another of its document states them all."""
     complete, lacking = set[_Document](), set[Judged]()
-    for one in judged:
-        quote = f"{one.passage.about}\n{one.evidence.quoted}"
-        if one.confirms and tables.unstated_values(one.reading, quote):
+    for one in (one for one in judged if one.confirms):
+        quote = f"{one.evidence.passage.about}\n{one.evidence.quoted}"
+        if tables.unstated_values(one.reading, quote):
             lacking.add(one)
-        elif one.confirms:
+        else:
             complete.add(one.document)
+    outdone = {one for one in lacking if one.document in complete}
     return [
-        replace(one, evidence=_silenced(one.evidence))
-        if one in lacking and one.document in complete
-        else one
-        for one in judged
+        replace(one, evidence=_silenced(one.evidence)) if one in outdone else one for one in judged
     ]
 
 
@@ -318,9 +273,6 @@ def _is_off_topic(reading: str, document: str) -> bool:
         return True
     is_any_named = any(words.is_named(name, document) for name in words.names(reading))
     return not is_any_named and bool(names.missing(reading, document))
-
-
-# ── Sentences read alone ─────────────────────────────────────────────────────────────────────────
 
 
 def weigh_alone(reading: str, evidence: Evidence, margin: float) -> Evidence:
@@ -389,9 +341,8 @@ def confirm_by_neighbours(
     if best is None:
         return _confirmed_as_quoted_by_model(evidence, margins)
     quote = f"{passage.about}\n{best.of(passage.text)}"
-    is_complete = words.missing_words(reading, quote) <= MOST_LACKING_IN_NEIGHBOURS and (
-        not tables.unstated_values(reading, quote)
-    )
+    lacks = words.missing_words(reading, quote) > MOST_LACKING_IN_NEIGHBOURS
+    is_complete = not (lacks or tables.unstated_values(reading, quote))
     is_sure = is_complete and evidence.prob_supported >= SUPPORT_SURE
     least = MARGIN_LEAST if is_sure else MARGIN_NEIGHBOURS
     return _confirm_weakly(evidence, best, is_clear=margins[best] >= least)
@@ -427,11 +378,8 @@ def _confirmed_as_quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> 
         return _silenced(evidence)
     places = [(text.find(quote), len(quote)) for quote in opinion.quotes]
     quoted = [Span(start, start + length) for start, length in places if start >= 0]
-    for quote in quoted:
-        for span in spans:
-            if quote.overlaps(span):
-                return _confirm_by_quote(evidence, span, STRONG)
-    return _silenced(evidence)
+    chosen = [span for quote in quoted for span in spans if quote.overlaps(span)]
+    return _confirm_by_quote(evidence, chosen[0], STRONG) if chosen else _silenced(evidence)
 
 
 def _is_on_topic(reading: str, passage: Passage, span: Span) -> bool:
