@@ -79,7 +79,6 @@ class Model:
     )
     layout: str = "chat"
     instead: dict[str, Callable[[Mapping[str, Any]], Answer]] = field(default_factory=dict)
-    pause: float = 0.0
     seen: list[str] = field(default_factory=list)
 
     def __call__(self, request: dict[str, Any]) -> Answer:
@@ -87,9 +86,7 @@ class Model:
         step = step_of(user)
         self.seen.append(step)
         other = self.instead.get(step)
-        answer = other(request) if other else self.usual(step, request)
-        answer.pause = answer.pause or self.pause
-        return answer
+        return other(request) if other else self.usual(step, request)
 
     def usual(self, step: str, request: Mapping[str, Any]) -> Answer:
         texts = fenced_in(request["messages"][-1]["content"])

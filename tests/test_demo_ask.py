@@ -1,4 +1,4 @@
-"""The shipped abstracts: their file, and the three questions with the real models."""
+"""The demos' settings, and the three questions about the shipped abstracts with the real models."""
 
 import json
 from pathlib import Path
@@ -9,52 +9,6 @@ from click.testing import CliRunner
 from conftest import run_demo
 from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK
-from pincite.documents.collection import collect
-from pincite.types import Document, Reason, Unchecked
-from pincite.verbs.ask.report import Reference
-
-ABSTRACTS = DEMO_ASK / "abstracts.xml"
-
-
-def records() -> list[Document | Unchecked]:
-    collection = collect([ABSTRACTS])
-    found = [one for piece in collection.pieces for one in collection.read(piece)]
-    assert collection.missing() == []
-    return found
-
-
-def documents() -> dict[str, Document]:
-    return {one.meta["pmid"]: one for one in records() if isinstance(one, Document)}
-
-
-def test_every_record_but_one_has_an_abstract_and_its_metadata() -> None:
-    found = documents()
-    assert len(found) == 59
-    assert [one.reason for one in records() if isinstance(one, Unchecked)] == [Reason.TITLE_ONLY]
-    for pmid, one in found.items():
-        assert pmid.startswith("990000")
-        assert one.title
-        assert one.published
-        assert 80 <= len(one.text.partition("\n\nAbstract (")[0].split()) <= 180
-        assert set(one.meta) >= {"authors", "journal", "mesh", "keywords", "publication_type"}
-
-
-def test_retraction_status_of_papers() -> None:
-    status = {
-        pmid: str(Reference(1, pmid, one).retraction)
-        for pmid, one in documents().items()
-        if one.meta["retracted"] != "no"
-    }
-    assert status == {
-        "99000002": "yes",
-        "99000003": "yes",
-        "99000013": "corrected",
-        "99000056": "expression_of_concern",
-    }
-
-
-def test_it_is_small() -> None:
-    assert sum(p.stat().st_size for p in DEMO_ASK.rglob("*") if p.is_file()) <= 200_000
 
 
 @pytest.mark.parametrize("what", [(), ("--check",), ("--ask",)])

@@ -11,12 +11,7 @@ from pincite.verbs.ask.abstracts import ages, fits
 TRIAL = Document(
     "https://a.example/1",
     "Lactobacillus against colds in nursing home residents",
-    "BACKGROUND: An earlier trial in 99 patients found an odds ratio of 0.50. METHODS: We randomly "
-    "assigned 640 residents over 65 years of age of 21 nursing homes to Lactobacillus or placebo. "
-    "RESULTS: Colds were as frequent (risk ratio 0.98, 95% CI 0.84-1.14; p=0.78). CONCLUSIONS: "
-    "Lactobacillus did not prevent colds.",
-    language="en",
-    meta={"publication_type": "Journal Article; Randomized Controlled Trial"},
+    "METHODS: We assigned 640 residents over 65 years of age of 21 nursing homes to Lactobacillus.",
 )
 
 

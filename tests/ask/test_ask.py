@@ -129,24 +129,26 @@ def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checke
 
 
 QUESTION = "Does velorin reduce the number of migraine days?"
+CURE = "Were patients free of migraine after velorin?"
 ANSWER = Answer(QUESTION, "", (), (), "scripted", Searched("d", len(PAPERS), "weighted"))
 
 
-def test_an_extracted_answer_quotes_its_sources_word_for_word(pipeline: AskPipeline) -> None:
-    answer = replace(pipeline, least_relevance=-2.0).ask(QUESTION)
-    assert answer.by == "extract"
-    assert answer.sentences
+def test_an_extracted_answer_quotes_both_sides_word_for_word(pipeline: AskPipeline) -> None:
+    answer = pipeline.ask(QUESTION)
+    assert "Velorin reduced" in answer.sentences[0].sentence.text
     for checked in answer.sentences:
         number = int(checked.sentence.ids[0])
-        source = answer.references[number - 1].document.text
-        assert checked.sentence.text in source
+        assert checked.sentence.text in answer.references[number - 1].document.text
         assert checked.standing is Standing.VERBATIM
         (verdict,) = checked.verdicts
         assert verdict.support is Support.VERBATIM
         assert verdict.evidence is not None
         assert verdict.evidence.quoted == checked.sentence.text
-    assert {"11", "12"} <= {r.ref_id for r in answer.references[:3]}
-    assert "Velorin reduced" in answer.sentences[0].sentence.text
+    # The paper on another topic is not listed; the retracted one only as left out.
+    assert {r.ref_id for r in answer.references} == {"11", "12"}
+    assert {r.number for r in answer.references} == answer.cited
+    assert [(r.ref_id, r.number, r.document.text) for r in answer.left_out] == [("13", 0, "")]
+    assert pipeline.ask("Do soil bacteria help barley to grow taller?").left_out == ()
 
 
 def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVerifier) -> None:
@@ -156,14 +158,8 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
     )
     given = with_numbers([reference_of(paper(15, "Velorin", text))])
     (((quote,),), *_) = extractor(verifier).quotes([QUESTION], given)
-    assert (quote.text, quote.source) == (
-        "Velorin reduced the number of migraine days in adults.",
-        0,
-    )
+    assert quote.text == "Velorin reduced the number of migraine days in adults."
     assert quote.span.of(text) == quote.text
-
-
-CURE = "Were patients free of migraine after velorin?"
 
 
 def test_of_a_long_document_the_nearest_passages_are_quoted(verifier: CrossEncoderVerifier) -> None:
@@ -183,13 +179,6 @@ def test_of_a_long_document_the_nearest_passages_are_quoted(verifier: CrossEncod
     assert (quote.text, quote.span.of(text)) == (said, said)
 
 
-def test_a_retracted_paper_is_left_out_and_listed(pipeline: AskPipeline) -> None:
-    answer = replace(pipeline, least_relevance=-4.0).ask(CURE)
-    assert [(r.ref_id, r.number, r.document.text) for r in answer.left_out] == [("13", 0, "")]
-    assert "13" not in {r.ref_id for r in answer.references}
-    assert all("free of migraine" not in c.sentence.text for c in answer.sentences)
-
-
 def test_only_retracted_papers_give_no_answer(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, pipeline: AskPipeline
 ) -> None:
@@ -197,18 +186,17 @@ def test_only_retracted_papers_give_no_answer(
     finder = finder_of(corpus, verifier, only)
     answer = replace(pipeline, least_relevance=-9.0, finder=finder).ask(CURE)
     assert [note.code for note in answer.abstained_coded] == ["all_retracted"]
+    assert answer.sentences == ()
     assert [r.ref_id for r in answer.left_out] == ["13"]
 
 
 def test_an_included_retracted_paper_is_marked(pipeline: AskPipeline) -> None:
-    plan = replace(pipeline, least_relevance=-4.0)
-    plan = replace(plan, finder=replace(plan.finder, include_retracted=True))
-    answer = plan.ask(CURE)
-    retracted = [r.number for r in answer.references if r.retraction is Retraction.YES]
+    finder = replace(pipeline.finder, include_retracted=True)
+    answer = replace(pipeline, least_relevance=-4.0, finder=finder).ask(CURE)
+    (retracted,) = [r.number for r in answer.references if r.retraction is Retraction.YES]
     notes = [note for checked in answer.sentences for note in checked.notes]
-    assert len(retracted) == 1
     assert answer.left_out == ()
-    assert f"reference {retracted[0]} was retracted" in notes
+    assert f"reference {retracted} was retracted" in notes
 
 
 def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) -> None:
@@ -227,32 +215,7 @@ def test_citation_marks_inside_a_quote_are_text(verifier: CrossEncoderVerifier) 
     shown = "As Holm et al. (3) saw, velorin reduced the number of migraine days (2, 55) (12)."
     assert [c.sentence.text for c in answer.sentences] == [shown]
     assert answer.text == f"{shown} [1]"
-    (checked,) = answer.sentences
-    assert (checked.sentence.ids, checked.standing) == (("1",), Standing.VERBATIM)
-
-
-def test_nothing_relevant_is_no_answer(pipeline: AskPipeline) -> None:
-    answer = replace(pipeline, least_relevance=0.0).ask("Who composed the opera Orfeo?")
-    (why,) = answer.abstained_coded
-    assert why.code in ("nothing_found", "nothing_relevant")
-    assert answer.sentences == ()
-    assert answer.searched.n_documents == len(PAPERS)
-
-
-def test_an_abstract_supports_its_statement_and_not_the_contrary(
-    verifier: CrossEncoderVerifier,
-) -> None:
-    right, wrong = check(
-        verifier,
-        "Velorin reduced migraine days by 3.1 a month [1]. "
-        "Velorin did not reduce migraine days in adults [1].",
-        11,
-    )
-    assert right.standing is Standing.SUPPORTED
-    assert wrong.standing is not Standing.SUPPORTED
-    evidence = right.verdicts[0].evidence
-    assert evidence is not None
-    assert "3.1" in evidence.quoted
+    assert answer.sentences[0].standing is Standing.VERBATIM
 
 
 @each_row("ask/ask/a_sentence_is_decided_with_the_other_figure_of_its_reference")
@@ -265,14 +228,24 @@ def test_a_sentence_is_decided_with_the_other_figure_of_its_reference(
     assert support_of(sentence, [read]).support == expected
 
 
-def test_a_fabricated_reference_is_a_finding(verifier: CrossEncoderVerifier) -> None:
-    alone, beside = check(
+def test_sentences_are_checked_against_the_references_that_they_cite(
+    verifier: CrossEncoderVerifier,
+) -> None:
+    right, wrong, fabricated, beside, again = check(
         verifier,
+        "Velorin reduced migraine days by 3.1 a month [1]. "
+        "Velorin did not reduce migraine days in adults [1]. "
         "Velorin reduced migraine days in adults (PUBMED:999). "
-        "Velorin reduced migraine days in adults [1][7].",
+        "Velorin reduced migraine days in adults [1][7]. "
+        "Velorin reduced migraine days by 3.1 a month [1].",
         11,
     )
-    assert alone.standing is Standing.FABRICATED
+    assert (right.standing, fabricated.standing) == (Standing.SUPPORTED, Standing.FABRICATED)
+    assert wrong.standing is not Standing.SUPPORTED
+    (verdict,) = right.verdicts
+    assert verdict.evidence is not None
+    assert "3.1" in verdict.evidence.quoted
+    assert (again.verdicts, again.sentence.span == right.sentence.span) == (right.verdicts, False)
     assert beside.standing is Standing.SUPPORTED
     assert [v.support for v in beside.verdicts] == [Support.SUPPORTS, Support.NO_SUCH_REFERENCE]
     assert "there is no reference 7" in beside.notes
@@ -289,8 +262,7 @@ def test_an_uncited_sentence_may_inherit_a_neighbours_reference(
     by_rule = AnswerChecker(verifier, neighbours=True).check(
         cited_sentences(text), references(11, 12)
     )[1]
-    assert by_rule.inherited
-    assert by_rule.sentence.ids == ("2",)
+    assert (by_rule.inherited, by_rule.sentence.ids) == (True, ("2",))
     assert by_rule.standing is Standing.SUPPORTED
 
 
@@ -308,15 +280,6 @@ def test_a_paper_in_another_language_or_without_text_is_not_checked(
     ]
 
 
-def test_the_same_sentence_twice_is_judged_once_and_shown_twice(
-    verifier: CrossEncoderVerifier,
-) -> None:
-    found = check(verifier, "Velorin reduced migraine days [1]. " * 2, 11)
-    assert len(found) == 2
-    assert found[0].verdicts == found[1].verdicts
-    assert found[0].sentence.span != found[1].sentence.span
-
-
 def test_each_sentence_is_reported_once_while_the_answer_streams(pipeline: AskPipeline) -> None:
     told: list[tuple[str, int]] = []
     written = []
@@ -330,8 +293,7 @@ def test_each_sentence_is_reported_once_while_the_answer_streams(pipeline: AskPi
                 yield piece
 
     text = "Velorin reduced migraine days [1]. Nausea was seen in 14% [2]. It was rare."
-    writer = Noting(list(text))
-    answer = written_by(writer, pipeline).ask(
+    answer = written_by(Noting(list(text)), pipeline).ask(
         QUESTION, lambda checked: told.append((checked.sentence.text, len(written)))
     )
     assert [text for text, _ in told] == [c.sentence.text for c in answer.sentences]
@@ -341,9 +303,7 @@ def test_each_sentence_is_reported_once_while_the_answer_streams(pipeline: AskPi
 def test_an_answer_that_breaks_off_is_returned_with_its_reason(pipeline: AskPipeline) -> None:
     writer = Scripted(["Velorin reduced migraine", " days [1]."], ServerUnreachable("gone"))
     answer = written_by(writer, pipeline).ask(QUESTION)
-    assert answer.failure == "gone"
-    assert not answer.complete
-    assert len(answer.sentences) == 1
+    assert (answer.failure, answer.complete, len(answer.sentences)) == ("gone", False, 1)
 
 
 def test_ctrl_c_while_an_answer_is_written_ends_the_run(pipeline: AskPipeline) -> None:
@@ -356,27 +316,21 @@ def test_ctrl_c_while_an_answer_is_written_ends_the_run(pipeline: AskPipeline) -
 
     ready = written_by(Interrupted(["Velorin reduced migraine days [1]."]), pipeline)
     report = AskRun(Settings(), ready, {}, (), (), 0.0).ask([QUESTION, QUESTION])
-    assert report.stopped
     (answer,) = report.answers
-    assert answer.cut
-    assert len(answer.sentences) == 1
+    assert (report.stopped, answer.cut, len(answer.sentences)) == (True, True, 1)
 
 
 def test_repair_lists_what_it_strikes_out_and_drops(pipeline: AskPipeline) -> None:
-    writer = Scripted(
-        [
-            "Velorin reduced migraine days in adults [1]. ",
-            "Barley grew taller in Denmark (PUBMED:5). ",
-            "The weather was fine in Rome that year [1].",
-        ]
+    text = (
+        "Velorin reduced migraine days in adults [1]. Barley grew taller in Denmark (PUBMED:5). "
+        "The weather was fine in Rome that year [1]."
     )
-    plan = replace(written_by(writer, pipeline), repairer=Repairer())
-    answer = plan.check(replace(ANSWER, text="".join(writer.pieces)), references(11))
+    plan = replace(pipeline, repairer=Repairer())
+    answer = plan.check(replace(ANSWER, text=text), references(11))
     assert answer.text == "Velorin reduced migraine days in adults [1]."
-    assert [change.after for change in answer.changes] == ["", ""]
-    assert [change.why for change in answer.changes] == [
-        "its references do not exist",
-        "its references do not mention it",
+    assert [(change.after, change.why) for change in answer.changes] == [
+        ("", "its references do not exist"),
+        ("", "its references do not mention it"),
     ]
     assert [s.standing for s in answer.sentences] == [Standing.SUPPORTED]
 
@@ -401,23 +355,6 @@ def test_exact_matches_rank_first(pipeline: AskPipeline) -> None:
     assert first.document.meta["pmid"] == "13"
 
 
-# ── As a scientist reads it ──────────────────────────────────────────────────────────────────────
-
-
-def test_where_studies_disagree_both_sides_are_quoted(pipeline: AskPipeline) -> None:
-    answer = pipeline.ask(QUESTION)
-    assert {r.ref_id for r in answer.references} == {"11", "12"}
-    assert {r.number for r in answer.references} == answer.cited
-
-
-def test_papers_on_other_topics_are_not_listed(pipeline: AskPipeline) -> None:
-    answer = pipeline.ask(QUESTION)
-    assert "14" not in {reference.ref_id for reference in answer.references}
-    assert {reference.ref_id for reference in answer.left_out} == {"13"}
-    barley = pipeline.ask("Do soil bacteria help barley to grow taller?")
-    assert barley.left_out == ()
-
-
 def test_a_question_for_a_number_is_answered_from_its_sentence(pipeline: AskPipeline) -> None:
     answer = pipeline.ask("How many adults were in the velorin trial?")
     assert answer.sentences
@@ -425,8 +362,7 @@ def test_a_question_for_a_number_is_answered_from_its_sentence(pipeline: AskPipe
 
 
 def test_nearest_sentences_are_quoted_as_unconfirmed(pipeline: AskPipeline) -> None:
-    asked = "Why does velorin reduce the number of migraine days?"
-    answer = pipeline.ask(asked)
+    answer = pipeline.ask("Why does velorin reduce the number of migraine days?")
     assert [note.code for note in answer.abstained_coded] == ["only_nearest"]
     assert {each.standing for each in answer.sentences} == {Standing.NEAREST}
     assert {v.support for each in answer.sentences for v in each.verdicts} == {Support.VERBATIM}
@@ -441,10 +377,8 @@ def test_a_part_of_a_question_without_an_answer_is_named(pipeline: AskPipeline) 
 
 
 def test_terms_that_no_cited_paper_mentions_are_named(pipeline: AskPipeline) -> None:
-    answer = pipeline.ask("Does velorin reduce migraine days in adults?")
-    assert answer.searched.absent == ()
-    references = answer.references[:1]
-    assert absent_terms("Does velorin taste of barley?", references) == ["taste", "barley"]
+    assert pipeline.ask("Does velorin reduce migraine days in adults?").searched.absent == ()
+    assert absent_terms("Does velorin taste of barley?", references(11)) == ["taste", "barley"]
 
 
 @each_row("ask/ask/a_question_whose_subject_no_document_mentions_has_no_answer")

@@ -81,19 +81,16 @@ def pipeline(**parts: Any) -> AskPipeline:
 def test_a_sentence_that_cannot_be_read_leaves_the_others() -> None:
     answer = pipeline().ask(QUESTION)
     assert [each.sentence.text for each in answer.sentences] == [SOUND]
-    assert "KeyError" in answer.failure
-    assert not answer.complete
+    assert ("KeyError" in answer.failure, answer.complete) == (True, False)
 
 
 def test_a_reference_that_cannot_be_judged_is_not_checked() -> None:
     answer = pipeline(writer=Said()).ask(QUESTION)
     first, second = answer.sentences
-    assert first.standing is Standing.SUPPORTED
-    assert (second.standing, second.verdicts[0].support) == (
-        Standing.NOT_CHECKED,
-        Support.NOT_CHECKED,
-    )
-    assert second.verdicts[0].why_coded[0].values == {"error": "OverflowError"}
+    assert (first.standing, second.standing) == (Standing.SUPPORTED, Standing.NOT_CHECKED)
+    (verdict,) = second.verdicts
+    assert verdict.support is Support.NOT_CHECKED
+    assert verdict.why_coded[0].values == {"error": "OverflowError"}
 
 
 def test_a_failing_search_affects_only_its_question() -> None:
@@ -152,7 +149,7 @@ def test_a_source_that_cannot_be_written_leaves_the_others(
     assert "1.example" in written
 
 
-@pytest.mark.parametrize("question", ["", "  ", "???", "–"])
+@pytest.mark.parametrize("question", ["", "???"])
 def test_an_empty_question_finds_nothing(question: str) -> None:
     answer = pipeline().ask(question)
     assert (answer.sentences, answer.searched.found) == ((), ())

@@ -33,18 +33,13 @@ def test_sentences_are_ranked_and_poor_ones_left_out() -> None:
     given = [quotable(PAIN, 1.0, source=1), quotable(NAUSEA, 2.0, place=3), quotable(BIRDS, -4.0)]
     for order in permutations(given):
         assert [each.text for each in choose(order, 5)] == [NAUSEA, PAIN]
+    assert [each.text for each in choose(given, 1)] == [NAUSEA]
 
 
 def test_an_answer_is_not_padded() -> None:
     far = [quotable(PAIN, 4.0), quotable(NAUSEA, 4.0 - extract.BEHIND - 0.1)]
     assert [each.text for each in choose(far, 5)] == [PAIN]
     assert choose([quotable(BIRDS, LEAST_ANSWER - 0.1)], 5) == []
-
-
-def test_the_number_of_sentences_is_limited() -> None:
-    words = ("pain", "nausea", "fever", "sleep")
-    seen = [quotable(f"Much less {w} was seen.", 1.0 + n / 10) for n, w in enumerate(words)]
-    assert [each.text for each in choose(seen, 2)] == [seen[3].text, seen[2].text]
 
 
 def test_a_sentence_that_repeats_another_is_left_out() -> None:
@@ -56,7 +51,7 @@ def test_a_sentence_that_repeats_another_is_left_out() -> None:
 def test_new_information_ranks_before_repetition() -> None:
     first = quotable("Pain fell in women treated with tea.", 2.0)
     same = quotable("Pain fell in women treated with tea by 12% after a year.", 1.5)
-    new = quotable("Nausea was rare among all patients seen.", 1.4)
+    new = quotable(NAUSEA, 1.4)
     assert [each.text for each in choose([first, same, new], 3)][1] == new.text
 
 
@@ -69,9 +64,9 @@ def test_each_signal_raises_the_score(name: str) -> None:
 
 def test_conclusions_rank_before_methods_and_findings_before_wishes() -> None:
     concludes, does = (Quotable(PAIN, 0, HERE, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
-    assert concludes.answers > does.answers
     wish = Quotable("Further studies of pain in the treated group are needed.", 0, HERE, 1.0)
-    assert wish.answers < Quotable(PAIN, 0, HERE, 1.0).answers
+    assert concludes.answers > does.answers
+    assert Quotable(PAIN, 0, HERE, 1.0).answers > wish.answers
 
 
 def test_a_source_without_the_questions_subject_scores_low() -> None:
@@ -87,15 +82,13 @@ def test_a_source_without_the_questions_subject_scores_low() -> None:
     assert answers.answers - elsewhere.answers > 1
 
 
-def test_parts_are_found_without_labels() -> None:
-    sentences = ["Forty adults were enrolled in two towns.", PAIN, "Thus tea may help."]
-    assert parts(sentences) == [Part.METHOD, Part.RESULT, Part.CONCLUSION]
+def test_the_end_of_a_short_text_counts_and_no_place_in_a_long_one() -> None:
     assert depth(0, 400) == depth(399, 400) == depth(0, 1)
     assert depth(0, 10) < depth(5, 10) <= depth(9, 10)
 
 
 @pytest.mark.parametrize(
-    "label", ["RESULTS: ", "Main results: ", "MAIN RESULTS ", "Results. ", "Results—", "Results\n"]
+    "label", ["Main results: ", "MAIN RESULTS ", "Results. ", "Results—", "Results\n"]
 )
 def test_a_section_has_the_part_of_its_label(label: str) -> None:
     said, after = "Tram drivers of both towns slept well.", "Cyclists of both towns slept badly."
@@ -130,6 +123,8 @@ def test_place_tells_background_and_conclusion_in_an_abstract_without_labels() -
     assert parts([*abstract[:4], *asides])[4:] == [Part.CONCLUSION] * 2
     wish = "Further trials are needed."  # in the present, but not what was found
     assert parts([*abstract[:4], *asides, wish])[4:] == [Part.CONCLUSION] * 3
+    report = ["In 2022 the tram carried 2.14 million.", "A tram ran.", "Our staff grew to 93."]
+    assert Part.CONCLUSION not in parts([*report, "Two trams were painted.", "We ordered more."])
 
 
 def test_a_conclusion_stands_for_what_its_document_says() -> None:
@@ -163,20 +158,6 @@ def test_which_sentences_can_stand_alone(text: str, alone: bool, is_last: bool) 
     assert can_stand_alone(text, is_last=is_last) is alone
 
 
-def test_place_says_nothing_of_a_text_that_is_no_study() -> None:
-    report = [
-        "In 2022 the tram carried 2.14 million passengers.",
-        "A tram ran every ten minutes.",
-        "Our staff grew to 93 people.",
-        "Two trams were painted.",
-        "We ordered three longer trains.",
-    ]
-    assert Part.CONCLUSION not in parts(report)
-
-
-# ── Sides and ages ───────────────────────────────────────────────────────────────────────────────
-
-
 def finding(source: int, agrees: bool | None, answers: float, fits: bool | None = None) -> Quotable:
     """A conclusion that scores about `answers`, in words of its own."""
     text = f"The trial number {source} found that {'abcdefgh'[source] * 9} changed the outcome."
@@ -189,9 +170,8 @@ def test_where_studies_disagree_both_sides_are_quoted() -> None:
     yes, no, unclear = finding(0, True, 3), finding(1, False, far), finding(2, None, far)
     assert {c.source for c in choose([yes, no, unclear], 4)} == {0, 1}
     assert {c.source for c in choose([yes, replace(no, agrees=True)], 4)} == {0}
-    many = [finding(n, True, 3) for n in range(2, 7)]
-    assert 1 in {c.source for c in choose([no, *many], 4)}
-    assert len(choose([no, *many], 4)) == 4
+    crowded = choose([no, *(finding(n, True, 3) for n in range(2, 7))], 4)
+    assert (1 in {c.source for c in crowded}, len(crowded)) == (True, 4)
 
 
 def test_the_other_side_is_not_taken_from_other_ages() -> None:
@@ -224,12 +204,9 @@ def test_a_study_has_a_side_if_it_names_what_is_asked(
     assert sides(text, title)[-1] is expected
 
 
-def test_a_result_decides_only_if_it_names_the_intervention_itself() -> None:
+def test_only_results_that_name_the_intervention_and_sound_studies_have_a_side() -> None:
     text = "RESULTS: The diet of the mothers did not explain the fall in crying of the infants."
-    assert {*sides(text, "Sleep in a trial of Lactovia reuteri")} == {None}
-
-
-def test_a_retracted_study_has_no_side() -> None:
+    assert sides(text, "Sleep in a trial of Lactovia reuteri") == [None]
     text = "CONCLUSIONS: Lactovia reuteri reduced crying of infants."
     assert (sides(text), sides(text, retracted="yes")) == ([True], [None])
 

@@ -1,8 +1,17 @@
-"""Words of a question that nothing read has."""
+"""What a question asks for, and whether a sentence states it, or has its words."""
 
+import pytest
 from support.rows import each_row
 
-from pincite.verbs.ask.questions import detail, parts_of, unanswered_terms, wanted_number
+from pincite.types import Document
+from pincite.verbs.ask.questions import (
+    detail,
+    parts_of,
+    reader,
+    subject,
+    unanswered_terms,
+    wanted_number,
+)
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "
@@ -42,15 +51,49 @@ def test_a_question_is_split_before_another_one(question: str, parts: list[str])
     assert parts_of(question) == parts
 
 
-def test_british_and_american_spellings_are_one_word() -> None:
+def test_spellings_short_names_of_species_and_words_that_ask_are_not_absent() -> None:
     source = "Diarrhea, edema, hemorrhage and tumors were randomized in an etiology."
     asked = "Does diarrhoea, oedema, haemorrhage, tumours, randomisation or aetiology matter?"
     assert unanswered_terms(asked, source) == []
-
-
-def test_adverbs_and_verbs_for_what_is_asked_are_no_terms() -> None:
+    assert unanswered_terms("Does Lactovia reuteri help?", "We gave L. reuteri.") == []
     assert unanswered_terms("How long does colic last, and does it slowly increase?", "colic") == []
 
 
-def test_a_paper_may_shorten_the_name_of_a_species() -> None:
-    assert unanswered_terms("Does Lactovia reuteri help?", "We gave L. reuteri.") == []
+@each_row("ask/stance/sides")
+def test_sides(sentence: str, expected: bool | None) -> None:
+    assert reader("Does vitamin D prevent falls?")(sentence) is expected
+
+
+@pytest.mark.parametrize(
+    "question", ["How many women fell?", "Is vitamin D or calcium better against falls?"]
+)
+def test_other_questions_have_no_sides(question: str) -> None:
+    assert reader(question)("Vitamin D reduced falls.") is None
+
+
+def test_low_limits_an_answer_only_where_it_rates_the_evidence() -> None:
+    finds = reader("Does walking reduce back pain?")
+    assert finds("Walking reduced chronic low back pain.") is True
+    assert finds("Walking reduced back pain, but the certainty was low.") is None
+    assert finds("Low quality evidence says that walking reduces back pain.") is None
+
+
+def test_advice_and_other_outcomes_do_not_decide_a_side() -> None:
+    finds = reader("Does vitamin D prevent falls compared with placebo?")
+    assert finds("Vitamin D increased falls and should not be given to frail women.") is None
+    assert finds("Vitamin D prevented falls and caused less pain.") is True
+    assert finds("There was no evidence that calcium and vitamin D prevent falls.") is None
+
+
+def test_a_conclusion_on_another_outcome_does_not_name_the_subject() -> None:
+    asked = subject("Does regular tai chi practice improve sleep?")
+    title = "Regular tai chi practice in Varde: sleep and pain"
+    assert not asked.is_partly_named("Tai chi practice did not reduce pain.", title)
+    assert asked.is_partly_named("Tai chi practice did not improve sleep.", title)
+
+
+def test_a_study_of_another_comparator_is_not_compared() -> None:
+    asked = subject("Does velorin reduce stroke compared with warfarin in older adults?")
+    assert asked.comparator == "warfarin "
+    assert asked.is_compared_in(Document("u", "Velorin or warfarin", "It was a trial."))
+    assert not asked.is_compared_in(Document("u", "Velorin or apixaban", "It was a trial."))

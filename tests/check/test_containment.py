@@ -13,11 +13,11 @@ from rich.console import Console
 
 from pincite.judgement.confirmation import Outcome, Weighed, from_answers
 from pincite.protocols import Usage
-from pincite.types import Claim, Evidence, Failed, Passage, Span, StatementType
+from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check import render, terminal
 from pincite.verbs.check.confirm import VerifierJudge
 from pincite.verbs.check.pipeline import Candidate, CheckPipeline, PassageFinder
-from pincite.verbs.check.report import Check, CheckReport, Interpretation, Reading
+from pincite.verbs.check.report import Check, CheckReport, Reading
 
 BAD = "unlucky"
 TEXTS = ["The mill of Varde closed in 1934.", f"The {BAD} mill of Varde closed in 1934."]
@@ -56,18 +56,13 @@ class BadReader:
 class BadInterpreter:
     fingerprint = "bad"
 
-    def interpret(self, statement: str) -> Interpretation:
+    def interpret(self, statement: str) -> Any:
         raise RuntimeError(statement)
 
 
 def pipeline(**parts: Any) -> CheckPipeline:
     whole = CheckPipeline(cast(PassageFinder, FoundTexts()), VerifierJudge(WordVerifier()))
     return replace(whole, **parts)
-
-
-def failures(check: Check) -> list[str]:
-    (result,) = check.results
-    return [i.outcome.detail if isinstance(i.outcome, Failed) else "" for i in result.items]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +76,9 @@ def test_a_passage_that_cannot_be_judged_affects_only_itself(
     judge: VerifierJudge, error: str
 ) -> None:
     check = pipeline(judge=judge).check(STATEMENT)
-    assert failures(check) == ["", error]
-    assert check.results[0].weight.n_failed == 1
-    assert check.results[0].weight.outcome is Outcome.STRONG_CONFIRMATION
+    (result,) = check.results
+    assert [item.failed and item.failed.detail for item in result.items] == [None, error]
+    assert (result.weight.n_failed, result.weight.outcome) == (1, Outcome.STRONG_CONFIRMATION)
     assert not check.complete
 
 
@@ -191,10 +186,3 @@ def test_hostile_texts(text: str) -> None:
     assert checks[1].results[0].items[1].outcome is not None
     for to_format in RENDERERS:
         assert "mill" in to_format(report(*checks))
-
-
-def test_readings_are_kept_of_any_kind() -> None:
-    reading = Reading("r1", STATEMENT, StatementType.NORMATIVE)
-    given = Interpretation((reading,), "user")
-    (result,) = pipeline().check(STATEMENT, given).results
-    assert result.weight.outcome is Outcome.NOT_JUDGED

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.text.languages import identify
-from pincite.verbs.check.kinds import ascription, kind_of
-from pincite.verbs.check.readings import interpret_by_rules, is_question, readings, user_reading
+from pincite.verbs.check.kinds import ascription, kind_of, negation, without_speaker
+from pincite.verbs.check.readings import interpret_by_rules, readings, user_reading
 
 CASES = Path(__file__).parents[1] / "cases" / "check"
 KINDS = {"D": "descriptive", "A": "ascriptive", "N": "normative", "?": ""}  # ?: no reading
@@ -18,11 +17,6 @@ KINDS = {"D": "descriptive", "A": "ascriptive", "N": "normative", "?": ""}  # ?:
 
 def found(statement: str, language: str = "en") -> list[tuple[str, str]]:
     return [(str(reading.kind), reading.text) for reading in readings(statement, language)]
-
-
-def test_a_plain_statement_is_its_own_reading() -> None:
-    (reading,) = readings("The ferry crosses the sound twice a day.")
-    assert (reading.reading_id, reading.kind, reading.origin) == ("r1", "descriptive", "statement")
 
 
 @each_row("check/readings/readings_of")
@@ -37,22 +31,25 @@ def test_a_verb_of_saying_alone_is_not_an_ascription(statement: str, kinds: str)
     assert [kind for kind, _ in found(statement)] == kinds.split()
 
 
+@each_row("check/kinds/kinds")
+def test_evaluative_words_may_describe(statement: str, kind: str, language: str) -> None:
+    assert kind_of(statement, language) == kind
+
+
+@each_row("check/kinds/the_speaker_before_a_colon")
+def test_the_speaker_before_a_colon(statement: str, speaker: str, content: str) -> None:
+    assert without_speaker(statement) == (speaker, content)
+
+
+@each_row("check/negation/negation")
+def test_negation(text: str, denied: str, language: str) -> None:
+    assert negation(text, language) == denied
+
+
 def test_it_after_what_someone_said_is_what_they_spoke_of() -> None:
     texts = [text for _, text in found("The mayor said that crime fell, but it rose.")]
     assert "crime rose" in texts
     assert "The mayor rose" not in texts
-
-
-def test_questions() -> None:
-    assert is_question("When was the mill closed?”")
-    assert not is_question("The mill was closed.")
-    assert not is_question("")
-
-
-def test_german_is_seen_by_its_small_words() -> None:
-    assert identify("Die Straßenbahn von Orrest fuhr 2022 für alle.") == "de"
-    assert identify("The von Trapp family of Köln and Düren left.") != "de"
-    assert identify("Le pont a été ouvert en 1911.") != "de"
 
 
 def test_german_content_whose_order_is_in_doubt_is_a_failure() -> None:
@@ -70,12 +67,13 @@ def test_short_german_statements_are_read_as_german_without_a_setting() -> None:
 
 def test_other_languages_have_only_the_statement() -> None:
     (reading,) = readings("Le pont a été ouvert en 1911.", "fr")
-    assert (reading.kind, reading.negation) == ("descriptive", "")
+    assert (reading.reading_id, reading.kind, reading.origin) == ("r1", "descriptive", "statement")
+    assert reading.negation == ""
 
 
-@pytest.mark.parametrize("nothing", ["", "  ", "1911", "?!"])
-def test_no_words_no_reading(nothing: str) -> None:
-    assert readings(nothing) == []
+@pytest.mark.parametrize("nothing", ["", "1911", "When was the mill closed?”"])
+def test_what_states_nothing_has_no_reading(nothing: str) -> None:
+    assert interpret_by_rules(nothing).readings == ()
 
 
 def test_a_reading_by_the_user() -> None:

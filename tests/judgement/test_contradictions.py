@@ -47,11 +47,10 @@ def test_what_lacks_a_detail_denies_nothing(claim: str, passage: str) -> None:
     assert denied(claim, passage) is None
 
 
-@pytest.mark.parametrize(("claim", "passage", "said", "instead"), DENIED[:3])
+@pytest.mark.parametrize(("claim", "passage", "said", "_"), DENIED[:3])
 def test_what_the_page_says_elsewhere_is_not_denied(
-    claim: str, passage: str, said: str, instead: str
+    claim: str, passage: str, said: str, _: str
 ) -> None:
-    assert words_of(denied(claim, passage)) == (said, instead)
     assert denied(claim, passage, page=f"{passage} Some say {said}.") is None
 
 

@@ -9,7 +9,6 @@ from support.judged import ALL, BOTH, DEAD, NONE, SAID, atom, evidence, result
 from support.rows import each_row
 
 from pincite.judgement import decide
-from pincite.judgement.atoms import unstated_atoms
 from pincite.judgement.findings import relabel
 from pincite.types import (
     NO_TRUST,
@@ -68,7 +67,7 @@ def test_a_refusal_by_either_side_stands(
     if both.label is Label.REFUTED:
         assert trust.contradicts
     assert {result.label for result in both.citations} == {both.label}
-    assert both.score == ours.score, "what the network says is kept"
+    assert both.score == ours.score
     assert relabel(both, THRESHOLD) == both
 
 
@@ -105,16 +104,25 @@ def test_labels_of_both(
     assert (both.label, both.decided_by) == (label, by)
 
 
-def test_a_model_is_not_quoted_as_saying_that_a_scan_contradicts() -> None:
-    typed = finding(0.1)
-    (result,) = typed.citations
-    assert isinstance(result.outcome, Evidence)
-    scan = replace(result.outcome, passage=replace(result.outcome.passage, recognised=97))
-    scanned = replace(typed, citations=(replace(result, outcome=scan),))
-    for one, verdict in ((typed, Verdict.CONTRADICTED), (scanned, Verdict.NOT_SUPPORTED)):
-        both = decide.with_opinion(one, says(Verdict.CONTRADICTED, SURE))
-        assert isinstance(both.opinion, Opinion)
-        assert both.opinion.verdict is verdict
+@pytest.mark.parametrize(
+    ("recognised", "verdict", "label"),
+    [
+        (None, Verdict.CONTRADICTED, Label.REFUTED),
+        (97, Verdict.NOT_SUPPORTED, Label.NOT_SUPPORTED),
+    ],
+)
+def test_a_model_is_not_quoted_as_saying_that_a_scan_contradicts(
+    recognised: int | None, verdict: Verdict, label: Label
+) -> None:
+    passage = replace(Passage.alone("It opened in 1917."), recognised=recognised)
+    read = replace(evidence(2.0), passage=passage, readout=Readout(2.0))
+    said = says(Verdict.CONTRADICTED, SURE)
+    alone = decide.weigh(replace(read, opinion=said))
+    ours = replace(finding(0.1), citations=(result(read),))
+    for opinion in (alone.opinion, decide.with_opinion(ours, said).opinion):
+        assert isinstance(opinion, Opinion)
+        assert opinion.verdict is verdict
+    assert decide.label_of(alone) is label
 
 
 def test_a_failure_changes_nothing_but_is_reported() -> None:
@@ -145,39 +153,6 @@ def test_a_model_never_raises_the_support_of_a_passage(
         assert decide.label_of(both) in (Label.NOT_SUPPORTED, Label.REFUTED)
     assert decide.refutes(both) is (verdict is Verdict.CONTRADICTED and trust.contradicts)
     assert decide.weigh(replace(both, opinion=None)) == alone
-
-
-def test_no_scan_contradicts_by_a_model() -> None:
-    scan = replace(Passage.alone("It opened in 1917."), recognised=97)
-    said = says(Verdict.CONTRADICTED, SURE)
-    seen = decide.weigh(replace(evidence(2.0), passage=scan, readout=Readout(2.0), opinion=said))
-    assert decide.label_of(seen) is Label.NOT_SUPPORTED
-    assert isinstance(seen.opinion, Opinion)
-    assert seen.opinion.verdict is Verdict.NOT_SUPPORTED
-
-
-@pytest.mark.parametrize("probability", [0.35, 0.99])
-def test_words_in_quotation_marks_must_stand_in_the_source(probability: float) -> None:
-    (result,) = finding(probability).citations
-    claim = "The inquiry wrote that “the master must leave the bridge”."
-    source = "The inquiry wrote that “the master must not leave the bridge” at anchor."
-    atoms = unstated_atoms(claim, [Passage.alone(source)])
-    assert [atom.kind for atom in atoms] == ["quotation"]
-    assert decide.label_of(result.outcome, atoms=atoms) is Label.PARTLY_SUPPORTED
-    assert unstated_atoms(claim.replace("must", "must […]"), [Passage.alone(source)]) == []
-
-
-@pytest.mark.parametrize(
-    ("outcome", "label"),
-    [
-        (evidence(-0.84), Label.SUPPORTED),
-        (evidence(-0.86), Label.NOT_SUPPORTED),
-        (evidence(-2.0, refuted=0.6), Label.REFUTED),
-        (DEAD, Label.UNCHECKED),
-    ],
-)
-def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
-    assert decide.label_of(outcome) is label
 
 
 WITNESSES = st.lists(st.sampled_from(WitnessKind).map(Witness), max_size=3).map(tuple)
@@ -239,6 +214,8 @@ def test_groups(
     read = None if together is None else evidence(together)
     assert decide.group_label(group, read) is label
     assert decide.group_score(group, read) == score
+    failing = [result(evidence(-3.0))]
+    assert decide.group_label(failing, evidence(-0.3), atoms=[atom(0)]) is Label.PARTLY_SUPPORTED
 
 
 @pytest.mark.parametrize(
@@ -248,7 +225,6 @@ def test_groups(
         (0.31, 0.68, None, Label.REFUTED),
         (0.55, 0.44, SAID, Label.PARTLY_SUPPORTED),
         (0.90, 0.06, SAID, Label.PARTLY_SUPPORTED),
-        (0.55, 0.10, None, Label.SUPPORTED),
         (0.35, 0.30, None, Label.SUPPORTED),
         (0.10, 0.30, SAID, Label.NOT_SUPPORTED),
     ],
@@ -260,23 +236,31 @@ def test_a_claim_whose_contradiction_is_named_or_likelier_is_not_supported(
     assert decide.label_of(replace(found, witnesses=(named,) if named else ())) is label
 
 
+YEAR, NAME, QUOTED = ([replace(atom(0), kind=kind)] for kind in ("figure", "name", "quotation"))
+
+
 @pytest.mark.parametrize(
-    ("outcome", "clauses", "label"),
+    ("outcome", "clauses", "atoms", "label"),
     [
-        (evidence(-1.0), BOTH, Label.PARTLY_SUPPORTED),
-        (evidence(-2.0, refuted=0.6), BOTH, Label.PARTLY_SUPPORTED),
-        (evidence(-1.0), NONE, Label.NOT_SUPPORTED),
-        (evidence(-1.0), ALL, Label.NOT_SUPPORTED),
-        (evidence(-2.0, refuted=0.6), NONE, Label.REFUTED),
-        (evidence(1.0), BOTH, Label.SUPPORTED),
-        (evidence(1.0), NONE, Label.SUPPORTED),
-        (DEAD, [], Label.UNCHECKED),
+        (evidence(-0.84), [], [], Label.SUPPORTED),
+        (evidence(-0.86), [], [], Label.NOT_SUPPORTED),
+        (evidence(-1.0), BOTH, [], Label.PARTLY_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), BOTH, [], Label.PARTLY_SUPPORTED),
+        (evidence(-1.0), ALL, [], Label.NOT_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), NONE, [], Label.REFUTED),
+        (evidence(1.0), BOTH, [], Label.SUPPORTED),
+        (evidence(-0.3), [], YEAR, Label.PARTLY_SUPPORTED),
+        (evidence(0.3), [], YEAR, Label.PARTLY_SUPPORTED),
+        (evidence(0.3), [], NAME, Label.SUPPORTED),
+        (evidence(1.5), [], YEAR, Label.SUPPORTED),
+        (evidence(4.5), [], QUOTED, Label.PARTLY_SUPPORTED),
+        (DEAD, [], [], Label.UNCHECKED),
     ],
 )
-def test_the_whole_decides_first_then_the_clauses(
-    outcome: Evidence | Unchecked, clauses: list[Part], label: Label
+def test_the_whole_decides_first_then_clauses_and_figures(
+    outcome: Evidence | Unchecked, clauses: list[Part], atoms: list[Part], label: Label
 ) -> None:
-    assert decide.label_of(outcome, 0.55, clauses) is label
+    assert decide.label_of(outcome, clauses=clauses, atoms=atoms) is label
 
 
 def test_a_passage_that_denies_speaks_where_none_supports() -> None:
@@ -284,7 +268,7 @@ def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     assert decide.deciding_evidence([unrelated, denying]) is denying
     assert decide.deciding_evidence([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
     assert decide.deciding_evidence([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
-    assert decide.deciding_evidence([]) is None
+    assert decide.deciding_evidence([]) is None is decide.strongest_refutation([])
 
 
 def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
@@ -296,20 +280,8 @@ def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
     assert decide.deciding_evidence([near, by_network]) is near
     assert decide.deciding_evidence([near, by_network, by_rule]) is by_rule
     assert decide.strongest_refutation([near, by_network]) is near
-    assert decide.strongest_refutation([]) is None
     # What counts is how the network reads a passage, not what rules make of it.
     lowered = replace(far, readout=Readout(-2.5, network=-1.0))
     raised = replace(near, readout=Readout(-1.85, network=-4.0))
     assert decide.deciding_evidence([lowered, by_network]) is lowered
     assert decide.deciding_evidence([raised, by_network]) is by_network
-
-
-def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -> None:
-    year = atom(0)
-    assert decide.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
-    assert decide.label_of(evidence(-0.3)) is Label.SUPPORTED
-    assert decide.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
-    assert decide.label_of(evidence(0.3), atoms=[replace(year, kind="name")]) is Label.SUPPORTED
-    assert decide.label_of(evidence(1.5), atoms=[year]) is Label.SUPPORTED
-    both = [result(evidence(-3.0)), result(evidence(-3.0))]
-    assert decide.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

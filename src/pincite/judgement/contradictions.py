@@ -25,13 +25,12 @@ from pincite.judgement.comparable import (
 )
 from pincite.judgement.other_values import find_other_change, find_other_rank, find_other_value
 from pincite.text import antonyms, names, patterns, quantities, syntax
-from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.finite import finite_verb
 from pincite.text.languages import NEGATIONS, common
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import n_words
-from pincite.text.words import WORD, denies, is_negated, roots, sentences_of
+from pincite.text.words import STEM, WORD, content_terms, denies, is_negated, roots, sentences_of
 from pincite.types import Claim, Evidence, Passage, Span, Witness, WitnessKind
 
 _LEAST_REST = 0.8  # the share of the clause's other words that the sentence must have
@@ -66,7 +65,7 @@ def contradictions(claim: Claim, passage: Passage, page: str = "") -> Iterator[t
         clause = ClaimClause(text, claim.text, covered)
         for name, rule in _rules_for(text, language).items():
             witness = rule(clause, source)
-            if witness and (claim.own is None or _words(witness.claim) <= _words(covered)):
+            if witness and (claim.own is None or _tokens(witness.claim) <= _tokens(covered)):
                 yield name, witness
 
 
@@ -100,8 +99,8 @@ def denied_in(language: str, claim: str, passage: str) -> Witness | None:
 
 
 def _terms(text: str, language: str) -> frozenset[str]:
-    terms = wording.content_terms(text, language)
-    return frozenset(term[: wording.STEM] for term in terms) - NEGATIONS[language]
+    stems = frozenset(term[:STEM] for term in content_terms(text, language))
+    return stems - NEGATIONS[language]
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +109,7 @@ def _clauses(claim: str) -> list[str]:
     return texts if len(texts) > 1 else [claim]
 
 
-def _words(text: str) -> set[str]:
+def _tokens(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
@@ -122,17 +121,18 @@ def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
         is_contrary = bool(own_denials) != bool(source_denials)
         if not (is_contrary and _may_be_denied(clause.text, sentence, source)):
             continue
-        stated = clause.text if source_denials else sentence
-        denial = _denial_of(stated, own_denials or source_denials)
-        if not denial or (source_denials and _is_of_another(denial, sentence, clause.text)):
-            continue
-        has_reason = bool(own_denials or _P["reason"].search(sentence))
-        rest = NEGATION.sub(" ", clause.text if has_reason else _P["reason"].sub("", clause.text))
-        if is_on_topic(rest, sentence, source, _LEAST_REST):
-            claimed, said = _words_denied(denial, stated), denial.words
-            if own_denials:
-                claimed, said = said, claimed
-            return Witness(WitnessKind.DENIAL, claimed, said, span)
+        rest = clause.text
+        if own_denials:
+            denial = _denial_of(sentence, own_denials)
+            differing = denial and (denial.words, _words_denied(denial, sentence))
+        else:
+            denial = _denial_of(clause.text, source_denials)
+            if denial and _is_of_another(denial, sentence, clause.text):
+                continue
+            differing = denial and (_words_denied(denial, clause.text), denial.words)
+            rest = rest if _P["reason"].search(sentence) else _P["reason"].sub("", rest)
+        if differing and is_on_topic(NEGATION.sub(" ", rest), sentence, source, _LEAST_REST):
+            return Witness(WitnessKind.DENIAL, *differing, span)
     return None
 
 
@@ -210,10 +210,10 @@ def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
         if is_of_other or is_denied or not is_of_same_time(text, sentence, source):
             continue
         if opposite in _TAKES_OBJECT:
-            object_words = re.split(rf"(?i)\b{opposite}\b", sentence)[-1]
+            object_words = re.split(rf"(?i)\b{re.escape(opposite)}\b", sentence)[-1]
             if not set(roots(object_words)[:1]) <= set(roots(text)):
                 continue
-        rest = re.sub(rf"\b{word}\b", " ", text, flags=re.IGNORECASE)
+        rest = re.sub(rf"\b{re.escape(word)}\b", " ", text, flags=re.IGNORECASE)
         if is_on_topic(rest, sentence, source, _LEAST_REST):
             return Witness(WitnessKind.VALUE, word, opposite, span)
     return None

@@ -8,7 +8,7 @@ threshold, be ranked among the others, and say what it rests on.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
@@ -88,7 +88,12 @@ def missing_from_all(
         return any(_has(result, part, claim, is_atom=is_atom) for result in results)
 
     kept = [part for part in lacking if part.kind != "contradiction" or not is_had(part)]
-    return missing_parts(label, _best_supported(result.clauses for result in results), kept)
+    of_sources = [result.clauses for result in results if result.clauses]
+    best_supported = [
+        max(same, key=lambda part: part.evidence.score if part.evidence else -math.inf)
+        for same in zip(*of_sources, strict=True)
+    ]
+    return missing_parts(label, best_supported, kept)
 
 
 def _has(result: CitationResult, part: Part, claim: str, *, is_atom: bool) -> bool:
@@ -98,14 +103,6 @@ def _has(result: CitationResult, part: Part, claim: str, *, is_atom: bool) -> bo
     lacking = [other.span for other in result.lacking if other.words != claim]
     states = is_atom and not any(span.overlaps(part.span) for span in lacking)
     return states or result.label is Label.SUPPORTED
-
-
-def _best_supported(sources: Iterable[Sequence[Part]]) -> list[Part]:
-    """Choose each clause of a claim from the source that supports it best."""
-    return [
-        max(same, key=lambda part: part.evidence.score if part.evidence else -math.inf)
-        for same in zip(*(clauses for clauses in sources if clauses), strict=True)
-    ]
 
 
 def _is_stated(clause: Part) -> bool:

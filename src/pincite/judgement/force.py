@@ -297,7 +297,9 @@ def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
         case "infinitive":
             return has_predicate
         case "value" if not has_figure:
-            return has_predicate and clause.predicate in own and not _is_said_to_be(clause.text)
+            complement = _P["complement"].search(clause.text)  # "is the mayor"
+            is_action = not complement or syntax.is_participle(complement["head"])
+            return has_predicate and clause.predicate in own and is_action
     if clause.predicate in own:
         return has_predicate
     if governed.is_word:
@@ -311,12 +313,6 @@ def _is_no_longer(clause: _Clause, governed: _Governed) -> bool:
     n_shared = len(clause.roots & roots(governed.sentence))
     is_half = governed.is_word or 2 * len(governed.roots) >= n_shared
     return is_half and not _P["now"].search(governed.scope.of(governed.sentence))
-
-
-def _is_said_to_be(text: str) -> bool:
-    """Whether a clause says what something is, not what it does: "is the mayor"."""
-    complement = _P["complement"].search(text)
-    return bool(complement and not syntax.is_participle(complement["head"]))
 
 
 def _was_so(clause: _Clause, governed: _Governed) -> bool:

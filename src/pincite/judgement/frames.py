@@ -91,10 +91,15 @@ class Frame:
     def scope(self, match: re.Match[str]) -> Span:
         """Return what part of a sentence a match of the words weakens; it may be empty."""
         sentence, end = match.string, match.end()
-        if self.reach == "precedes" or self._opens_infinitive(match[0]):
+        # "planned to", but not "up to 1990"
+        opens_infinitive = self.reach == "opens" and self.kind.governs != "past"
+        if self.reach == "precedes" or (opens_infinitive and match[0].endswith("to")):
             following = _NEXT_WORD.match(sentence, end)
             return Span(*following.span("word")) if following else Span(end, end)
-        joint = _ENDS if self._reaches_over_joints(match[0]) else _JOINTS
+        is_whole = self.reach == "throughout" or self.kind.is_own
+        # "denied that he stole it and left": the scope goes on behind "and"
+        is_whole = is_whole or match[0].lower().endswith(("that", "whether"))
+        joint = _ENDS if is_whole else _JOINTS
         ends = (border.end() for border in joint.finditer(sentence))
         start_of_clause = max((place for place in ends if place <= match.start()), default=0)
         if self.reach == "closes":
@@ -105,16 +110,6 @@ class Frame:
             return Span(start, len(sentence))
         stop = (_TO if match[0].endswith(" from") else joint).search(sentence, end)
         return Span(start, stop.start() if stop else len(sentence))
-
-    def _opens_infinitive(self, words: str) -> bool:
-        """Whether the words end in the "to" of a verb: "planned to", but not "up to 1990"."""
-        is_of_verb = self.reach == "opens" and self.kind.governs != "past"
-        return is_of_verb and words.endswith("to")
-
-    def _reaches_over_joints(self, words: str) -> bool:
-        """Whether the scope goes on behind "and left": "denied that he stole it and left"."""
-        is_whole = self.reach == "throughout" or self.kind.is_own
-        return is_whole or words.lower().endswith(("that", "whether"))
 
 
 def compile_words(lines: str) -> re.Pattern[str]:

@@ -1,13 +1,16 @@
 """How far a passage confirms a reading, by a local verifier.
 
-A passage confirms a reading only if one of its sentences, or two neighbours, do so alone. Where
-nothing in a document is for or against a reading, its sentences are read alone.
+1. A passage is for a reading, against it, or neither: `with_stance`, by all of its document.
+2. One that is for it confirms it only by a sentence that does so alone: `confirm_by_sentence`.
+3. Or else by two neighbouring sentences, then at most weakly: `confirm_by_neighbours`.
+4. Of a document that is neither for nor against, sentences are read alone: `weigh_alone`.
+5. Confirmations that lack a figure give way to those that state it: `prefer_stated_figures`.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from pincite.judgement import decide
 from pincite.judgement.confirmation import MEDIUM, STRONG
@@ -33,40 +36,69 @@ from pincite.verbs.check import quotes
 from pincite.verbs.check.report import Reading
 
 _CHUNK = 16  # pairs between two checks for Ctrl-C: about a second of verifier time on two cores
+
 # The thresholds below were chosen on the open half of tests/cases/gate (research/check-and-ask.md).
-CONFIRMED_FROM = 0.5  # support of a passage; `decide.THRESHOLD` if an examined model agrees
-# Share of a reading's words that a document on the same topic may lack ("the mill closed" refutes
-# nothing about a bridge). A sentence that lacks more, title included, must confirm `CLEARLY`.
-ELSEWHERE = 0.6
-# Margins: by how much the support of sentences read alone exceeds their refutation.
-LEAST_MARGIN = 0.0  # of what confirms at all
-CLEARLY = 0.2  # below it, a sentence confirms at most strongly
-PROBABLY = 0.05  # of a sentence whose passage has less than `CONFIRMED_FROM`
-TOGETHER = 0.1  # of two neighbours, unless their passage is `SURE` and they leave little unstated
-OPPOSED_FROM = 0.2  # of a sentence that says the opposite, as a negative margin
-TOGETHER_FROM = 0.4  # support of a passage in which two neighbours may confirm
-SURE = 0.6  # support of such a passage
-UNSTATED = 0.35  # share of the reading's words that its two neighbours may lack
+# Support: the probability that a passage supports a reading.
+SUPPORT_TO_CONFIRM = 0.5  # of its sentence; `decide.THRESHOLD` if an examined model agrees
+SUPPORT_FOR_NEIGHBOURS = 0.4  # from which two neighbours may confirm
+SUPPORT_SURE = 0.6  # from which neighbours that leave little unsaid need only `MARGIN_LEAST`
+# Margin: by how much the support of sentences read alone exceeds their refutation.
+MARGIN_LEAST = 0.0  # of what confirms at all
+MARGIN_CLEAR = 0.2  # of a sentence that confirms fully, whatever its topic
+MARGIN_WEAK = 0.05  # of a sentence whose passage has less than `SUPPORT_TO_CONFIRM`
+MARGIN_NEIGHBOURS = 0.1  # of two neighbours
+MARGIN_OPPOSING = -0.2  # of sentences that say the opposite
+# Shares of a reading's words that a text may lack. More are missing in a document on another topic
+# ("the mill closed" refutes nothing about a bridge).
+MOST_LACKING = 0.6  # of a document, or of a sentence and its context
+MOST_LACKING_IN_NEIGHBOURS = 0.35  # of two neighbours that leave little unsaid
 
 _SILENT = Stance(0.0, 0.0)
-_Pair: TypeAlias = tuple[Reading, Passage]
+_Confirm: TypeAlias = Callable[[str, Evidence, Mapping[Span, float]], Evidence]
+_Document: TypeAlias = tuple[str, str]  # a reading, and the id of a document
 _SpansOf: TypeAlias = Callable[[str, Passage], list[Span]]  # of a reading's text and a passage
 
 
-class _Document(NamedTuple):
-    """What the pairs of one reading and one document share."""
+@dataclass(frozen=True, slots=True, eq=False)  # two equal pairs are judged apart
+class Judged:
+    """A reading with the evidence from one passage, as far as it was judged."""
 
     reading: str
-    doc_id: str
+    evidence: Evidence
+
+    @property
+    def document(self) -> _Document:
+        return self.reading, self.evidence.passage.doc_id
+
+    @property
+    def stance(self) -> Stance:
+        return self.evidence.stance or _SILENT
+
+    @property
+    def confirms(self) -> bool:
+        return self.stance.supports > 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Excerpt:
-    """One or two sentences of a passage, which are judged without the others."""
+    """One or two sentences of a passage, which are read without the others."""
 
-    n: int  # of the pair of reading and passage
-    span: Span  # in the passage
-    pair: tuple[Claim, Passage]
+    source: Judged
+    span: Span  # in its passage
+
+    @property
+    def pair(self) -> tuple[Claim, Passage]:
+        passage = self.source.evidence.passage
+        alone = replace(passage, text=self.span.of(passage.text))
+        return Claim.alone(self.source.reading), alone
+
+    def weigh(self, alone: Evidence, margin: float) -> Judged:
+        """Return the passage, counting as the excerpt does by its own evidence and margin."""
+        source, read = self.source, weigh_alone(self.source.reading, alone, margin)
+        evidence = replace(
+            source.evidence, stance=read.stance, quote=self.span, witnesses=read.witnesses
+        )
+        return replace(source, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,151 +113,128 @@ class VerifierJudge:
     def fingerprint(self) -> str:
         return self.verifier.fingerprint
 
-    def judge(self, pairs: Sequence[_Pair]) -> list[Evidence | Failed]:
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
         """Judge each pair, taking into account everything found in the same document."""
         try:
-            evidence = weigh_in_documents(pairs, self._read(pairs))
-            evidence = self._require_sentence(pairs, evidence)
-            evidence = self._read_silent_documents(pairs, evidence)
+            judged = weigh_in_documents(self._verify(pairs))
+            judged = self._require_sentence(judged)
+            judged = self._read_silent_documents(judged)
         except KeyboardInterrupt:
             return [STOPPED] * len(pairs)
-        return [judged.failed or judged for judged in prefer_stated_figures(pairs, evidence)]
+        return [one.evidence.failed or one.evidence for one in prefer_stated_figures(judged)]
 
-    def _read(self, pairs: Sequence[_Pair]) -> list[Evidence]:
-        evidence: list[Evidence] = []
+    def _verify(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged]:
+        judged: list[Judged] = []
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
             claims = [(Claim.alone(reading.text), passage) for reading, passage in chunk]
-            evidence += self.verifier.verify(claims)
+            evidence = self.verifier.verify(claims)
+            judged += [Judged(c.text, read) for (c, _), read in zip(claims, evidence, strict=True)]
             if self.on_progress:
-                self.on_progress(len(evidence), len(pairs))
-        return evidence
+                self.on_progress(len(judged), len(pairs))
+        return judged
 
-    def _require_sentence(
-        self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
-    ) -> list[Evidence]:
+    def _require_sentence(self, judged: Sequence[Judged]) -> list[Judged]:
         """Let no confirmation count without a sentence, or two neighbours, that confirm alone."""
-        result = list(evidence)
-        confirming = [n for n, judged in enumerate(evidence) if _confirms(judged)]
-        for n, margins in self._read_alone(pairs, confirming, quotes.candidate_sentences).items():
-            result[n] = confirm_by_sentence(pairs[n][0].text, evidence[n], margins)
+        confirming = [one for one in judged if one.confirms]
+        decided = self._read_alone(confirming, quotes.candidate_sentences, confirm_by_sentence)
         undecided = [
-            n
-            for n in confirming
-            if evidence[n].prob_supported >= TOGETHER_FROM and not _confirms(result[n])
+            one
+            for one, by_sentence in decided.items()
+            if not by_sentence.confirms and one.evidence.prob_supported >= SUPPORT_FOR_NEIGHBOURS
         ]
-        for n, margins in self._read_alone(pairs, undecided, quotes.neighbours).items():
-            result[n] = confirm_by_neighbours(pairs[n][0].text, evidence[n], margins)
-        return result
+        decided |= self._read_alone(undecided, quotes.neighbours, confirm_by_neighbours)
+        return [decided.get(one, one) for one in judged]
 
     def _read_alone(
-        self, pairs: Sequence[_Pair], places: Sequence[int], spans_of: _SpansOf
-    ) -> dict[int, dict[Span, float]]:
-        """Return the margin of each excerpt of some of the pairs."""
-        margins: dict[int, dict[Span, float]] = {n: {} for n in places}
-        excerpts = _excerpts(pairs, places, spans_of)
+        self, judged: Sequence[Judged], spans_of: _SpansOf, confirm: _Confirm
+    ) -> dict[Judged, Judged]:
+        """Return each passage as it counts by the margins of its excerpts."""
+        excerpts = _excerpts(judged, spans_of)
         read = self._margins([excerpt.pair for excerpt in excerpts])
+        margins: dict[Judged, dict[Span, float]] = {one: {} for one in judged}
         for excerpt, margin in zip(excerpts, read, strict=True):
-            margins[excerpt.n][excerpt.span] = margin
-        return margins
+            margins[excerpt.source][excerpt.span] = margin
+        return {
+            one: replace(one, evidence=confirm(one.reading, one.evidence, of_one))
+            for one, of_one in margins.items()
+        }
 
-    def _read_silent_documents(
-        self, pairs: Sequence[_Pair], evidence: Sequence[Evidence]
-    ) -> list[Evidence]:
-        """Read one or two sentences alone where a document says nothing as it was read.
-
-        What they confirm is confirmed weakly. They count against a reading only if nothing in
-        their document is for it, and a rule or the network shows how they contradict it.
-        """
-        documents = [_Document(reading.text, passage.doc_id) for reading, passage in pairs]
-        decided = {documents[n] for n, judged in enumerate(evidence) if any(judged.stance or ())}
+    def _read_silent_documents(self, judged: Sequence[Judged]) -> list[Judged]:
+        """Read one or two sentences alone where a document says nothing as it was read."""
+        speaking = {one.document for one in judged if any(one.stance)}
         silent = [
-            n
-            for n, judged in enumerate(evidence)
-            if documents[n] not in decided and judged.failed is None
+            one for one in judged if one.document not in speaking and one.evidence.failed is None
         ]
-        excerpts = _excerpts(pairs, silent, quotes.near_spans)
-        alone = [excerpt.pair for excerpt in excerpts]
-        read = zip(excerpts, self.verifier.verify(alone), self._margins(alone), strict=True)
-        of_document = defaultdict[_Document, list[tuple[_Excerpt, Evidence]]](list)
-        for excerpt, judged, margin in read:
-            document = documents[excerpt.n]
-            weighed = weigh_alone(document.reading, judged, margin)
-            of_document[document].append((excerpt, weighed))
-        result = list(evidence)
-        for of_one in of_document.values():
-            confirming = [pair for pair in of_one if _confirms(pair[1])]
-            opposing = [pair for pair in of_one if _opposes(pair[1])]
-            for excerpt, judged in confirming or opposing:
-                result[excerpt.n] = replace(
-                    evidence[excerpt.n],
-                    stance=judged.stance,
-                    quote=excerpt.span,
-                    witnesses=judged.witnesses,
-                )
-        return result
+        excerpts = _excerpts(silent, quotes.near_spans)
+        pairs = [excerpt.pair for excerpt in excerpts]
+        evidence = self.verifier.verify(pairs)
+        margins = self._margins(pairs, evidence)
+        weighed = [
+            (excerpt.source, excerpt.weigh(read, margin))
+            for excerpt, read, margin in zip(excerpts, evidence, margins, strict=True)
+        ]
+        surest = surest_excerpts(weighed)
+        return [surest.get(one, one) for one in judged]
 
-    def _margins(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[float]:
-        """Return by how much the support of each pair exceeds its refutation."""
+    def _margins(
+        self, pairs: Sequence[tuple[Claim, Passage]], evidence: Sequence[Evidence] = ()
+    ) -> list[float]:
+        """Return the margins; `evidence`: the verifier's on these pairs, if it has read them."""
         if self.reader is None:
-            evidence = self.verifier.verify(pairs)
-            return [judged.prob_supported - judged.prob_refuted for judged in evidence]
+            evidence = evidence or self.verifier.verify(pairs)
+            return [read.prob_supported - read.prob_refuted for read in evidence]
+        # The second value is the share of refutation in what is not supported.
         odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(pairs).tolist())
         return [supported - (1 - supported) * refuted for supported, refuted in odds]
 
 
-def _excerpts(pairs: Sequence[_Pair], places: Sequence[int], spans_of: _SpansOf) -> list[_Excerpt]:
-    excerpts = list[_Excerpt]()
-    for n in places:
-        reading, passage = pairs[n]
-        for span in spans_of(reading.text, passage):
-            alone = replace(passage, text=span.of(passage.text))
-            excerpts.append(_Excerpt(n, span, (Claim.alone(reading.text), alone)))
-    return excerpts
+def _excerpts(judged: Sequence[Judged], spans_of: _SpansOf) -> list[_Excerpt]:
+    spans = ((one, spans_of(one.reading, one.evidence.passage)) for one in judged)
+    return [_Excerpt(one, span) for one, of_one in spans for span in of_one]
 
 
-def _by_document(pairs: Sequence[_Pair]) -> dict[_Document, list[int]]:
-    """Group the indices of the pairs by reading and document."""
-    places = defaultdict[_Document, list[int]](list)
-    for n, (reading, passage) in enumerate(pairs):
-        places[_Document(reading.text, passage.doc_id)].append(n)
-    return places
+def surest_excerpts(weighed: Sequence[tuple[Judged, Judged]]) -> dict[Judged, Judged]:
+    """Choose for each passage the excerpt that counts most; a passage without one is left out.
+
+    Excerpts count against a reading only if none of their document is for it.
+    """
+    confirmed = {alone.document for _, alone in weighed if alone.confirms}
+    surest = dict[Judged, Judged]()
+    for source, alone in weighed:
+        counts = alone.confirms or (any(alone.stance) and alone.document not in confirmed)
+        if counts and (source not in surest or max(alone.stance) > max(surest[source].stance)):
+            surest[source] = alone
+    return surest
 
 
-def _confirms(evidence: Evidence) -> bool:
-    return evidence.stance is not None and evidence.stance.supports > 0
-
-
-def _opposes(evidence: Evidence) -> bool:
-    return evidence.stance is not None and evidence.stance.refutes > 0
-
-
-def weigh_in_documents(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
+def weigh_in_documents(judged: Sequence[Judged]) -> list[Judged]:
     """Decide each pair with the texts and evidence of all passages of its document."""
-    result = list(evidence)
-    for document, places in _by_document(pairs).items():
-        passages = [pairs[n][1] for n in places]
-        # Passages may share a page.
-        texts = dict.fromkeys([passages[0].about, *(p.page or p.text for p in passages)])
-        of_document = [evidence[n] for n in places]
-        for n in places:
-            result[n] = with_stance(document.reading, evidence[n], "\n".join(texts), of_document)
-    return result
+    of_documents = defaultdict[_Document, list[Evidence]](list)
+    for one in judged:
+        of_documents[one.document].append(one.evidence)
+    return [replace(one, evidence=_weigh(one, of_documents[one.document])) for one in judged]
 
 
-def prefer_stated_figures(pairs: Sequence[_Pair], evidence: Sequence[Evidence]) -> list[Evidence]:
+def _weigh(judged: Judged, of_document: Sequence[Evidence]) -> Evidence:
+    pages = (read.passage.page or read.passage.text for read in of_document)  # may be one page
+    text = "\n".join(dict.fromkeys([of_document[0].passage.about, *pages]))
+    return with_stance(judged.reading, judged.evidence, text, of_document)
+
+
+def prefer_stated_figures(judged: Sequence[Judged]) -> list[Judged]:
     """Let no confirmation count that lacks a figure, if another of its document states them all."""
-    result = list(evidence)
-    for document, places in _by_document(pairs).items():
-        confirming = [n for n in places if _confirms(evidence[n])]
-        quotes_of = {n: f"{evidence[n].passage.about}\n{evidence[n].quoted}" for n in confirming}
-        lacking = [
-            n for n, quote in quotes_of.items() if tables.unstated_values(document.reading, quote)
-        ]
-        if len(lacking) < len(confirming):
-            for n in lacking:
-                result[n] = replace(evidence[n], stance=_SILENT)
-    return result
+    complete, lacking = set[_Document](), set[Judged]()
+    for one in (one for one in judged if one.confirms):
+        quote = f"{one.evidence.passage.about}\n{one.evidence.quoted}"
+        if tables.unstated_values(one.reading, quote):
+            lacking.add(one)
+        else:
+            complete.add(one.document)
+    outdone = {one for one in lacking if one.document in complete}
+    return [
+        replace(one, evidence=_silenced(one.evidence)) if one in outdone else one for one in judged
+    ]
 
 
 def with_stance(
@@ -250,7 +259,7 @@ def _refutes(
     reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence]
 ) -> bool:
     """Whether a refutation counts: it is of the same topic, and states a finding."""
-    if not decide.refutes(evidence) or _is_elsewhere(reading, document):
+    if not decide.refutes(evidence) or _is_off_topic(reading, document):
         return False
     if not decide.counts_as_refutation(evidence, of_document):
         return False
@@ -258,9 +267,9 @@ def _refutes(
     return is_by_rule or not evidence.quote or not quotes.lacks_a_finding(reading, evidence.quoted)
 
 
-def _is_elsewhere(reading: str, document: str) -> bool:
+def _is_off_topic(reading: str, document: str) -> bool:
     """Whether a document is about something else: it lacks most words, or all names."""
-    if common(reading, document) and words.missing_words(reading, document) > ELSEWHERE:
+    if common(reading, document) and words.missing_words(reading, document) > MOST_LACKING:
         return True
     is_any_named = any(words.is_named(name, document) for name in words.names(reading))
     return not is_any_named and bool(names.missing(reading, document))
@@ -273,11 +282,13 @@ def weigh_alone(reading: str, evidence: Evidence, margin: float) -> Evidence:
     """
     passage, text = evidence.passage, evidence.passage.text
     against = _contrary(reading, evidence)
-    if margin <= -OPPOSED_FROM and against:
+    if margin <= MARGIN_OPPOSING and against:
         return replace(evidence, stance=Stance(0.0, min(-margin, MEDIUM)), witnesses=against)
     supported = 0.0
     is_one = len(words.sentences_of(text)) == 1  # of two, the first may be of another subject
-    is_likely = evidence.prob_supported >= CONFIRMED_FROM and margin >= PROBABLY and not against
+    is_likely = (
+        evidence.prob_supported >= SUPPORT_TO_CONFIRM and margin >= MARGIN_WEAK and not against
+    )
     if is_one and is_likely and quotes.may_confirm(reading, passage, Span(0, len(text))):
         supported = min(evidence.prob_supported, MEDIUM)
     return replace(evidence, stance=Stance(supported, 0.0), witnesses=())
@@ -310,14 +321,15 @@ def confirm_by_sentence(
     near = [
         span
         for span, margin in margins.items()
-        if margin >= CLEARLY or _is_near(reading, evidence.passage, span)
+        if margin >= MARGIN_CLEAR or _is_on_topic(reading, evidence.passage, span)
     ]
     best = _surest(near, margins)
     if best is None:
         return _confirmed_as_quoted_by_model(evidence, margins)
-    if evidence.prob_supported >= CONFIRMED_FROM or decide.supporting_opinion(evidence):
-        return _confirm_by_quote(evidence, best, STRONG if margins[best] < CLEARLY else 1.0)
-    return _confirm_weakly(evidence, best, is_clear=margins[best] >= PROBABLY)
+    margin = margins[best]
+    if evidence.prob_supported >= SUPPORT_TO_CONFIRM or decide.supporting_opinion(evidence):
+        return _confirm_by_quote(evidence, best, STRONG if margin < MARGIN_CLEAR else 1.0)
+    return _confirm_weakly(evidence, best, is_clear=margin >= MARGIN_WEAK)
 
 
 def confirm_by_neighbours(
@@ -325,18 +337,20 @@ def confirm_by_neighbours(
 ) -> Evidence:
     """Quote the two neighbours that state the reading best, as `confirm_by_sentence`."""
     passage = evidence.passage
-    best = _surest([span for span in margins if _is_near(reading, passage, span)], margins)
+    best = _surest([span for span in margins if _is_on_topic(reading, passage, span)], margins)
     if best is None:
         return _confirmed_as_quoted_by_model(evidence, margins)
     quote = f"{passage.about}\n{best.of(passage.text)}"
-    lacks = words.missing_words(reading, quote) > UNSTATED or tables.unstated_values(reading, quote)
-    least = TOGETHER if lacks or evidence.prob_supported < SURE else LEAST_MARGIN
+    lacks = words.missing_words(reading, quote) > MOST_LACKING_IN_NEIGHBOURS
+    is_complete = not (lacks or tables.unstated_values(reading, quote))
+    is_sure = is_complete and evidence.prob_supported >= SUPPORT_SURE
+    least = MARGIN_LEAST if is_sure else MARGIN_NEIGHBOURS
     return _confirm_weakly(evidence, best, is_clear=margins[best] >= least)
 
 
 def _surest(spans: Sequence[Span], margins: Mapping[Span, float]) -> Span | None:
     best = max(spans, key=lambda span: margins[span], default=None)
-    return None if best is None or margins[best] < LEAST_MARGIN else best
+    return None if best is None or margins[best] < MARGIN_LEAST else best
 
 
 def _confirm_by_quote(evidence: Evidence, quote: Span, most: float) -> Evidence:
@@ -350,22 +364,25 @@ def _confirm_weakly(evidence: Evidence, quote: Span, *, is_clear: bool) -> Evide
     """As `_confirm_by_quote`, unless the quote is unclear or a row of a table."""
     if is_clear and not tables.rows_of(quote.of(evidence.passage.text)):
         return _confirm_by_quote(evidence, quote, MEDIUM)
+    return _silenced(evidence)
+
+
+def _silenced(evidence: Evidence) -> Evidence:
     return replace(evidence, stance=_SILENT)
 
 
 def _confirmed_as_quoted_by_model(evidence: Evidence, spans: Iterable[Span]) -> Evidence:
     """Quote the first sentence that a trusted model, which read its context, quotes in support."""
     opinion, text = decide.supporting_opinion(evidence), evidence.passage.text
-    for quote in opinion.quotes if opinion else ():
-        start = text.find(quote)
-        quoted = Span(start, start + len(quote))
-        for span in spans if start >= 0 else ():
-            if quoted.overlaps(span):
-                return _confirm_by_quote(evidence, span, STRONG)
-    return replace(evidence, stance=_SILENT)
+    if opinion is None:
+        return _silenced(evidence)
+    places = [(text.find(quote), len(quote)) for quote in opinion.quotes]
+    quoted = [Span(start, start + length) for start, length in places if start >= 0]
+    chosen = [span for quote in quoted for span in spans if quote.overlaps(span)]
+    return _confirm_by_quote(evidence, chosen[0], STRONG) if chosen else _silenced(evidence)
 
 
-def _is_near(reading: str, passage: Passage, span: Span) -> bool:
+def _is_on_topic(reading: str, passage: Passage, span: Span) -> bool:
     """Whether a quote has most words of a reading, with the title and two sentences before it.
 
     Without this, 4 quotes more would be wrong, and 1 more right, for 160 claims. Across languages,
@@ -375,4 +392,4 @@ def _is_near(reading: str, passage: Passage, span: Span) -> bool:
     before = [sentence for sentence in words.sentences_of(text) if sentence.end <= span.start][-2:]
     context = text[before[0].start if before else span.start : span.end]
     missing = words.missing_words(reading, f"{passage.about}\n{context}")
-    return missing <= ELSEWHERE or not common(reading, text)
+    return missing <= MOST_LACKING or not common(reading, text)

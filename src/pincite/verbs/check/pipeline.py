@@ -234,8 +234,11 @@ def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
         texts = result.reading.parts
         parts = [decided[text] for text in texts if text in decided]
         if len(parts) == len(texts) == 1:
-            chosen = _clearer(result, parts[0])
-            result = replace(result, items=chosen.items, weight=chosen.weight)
+            main = parts[0]
+            # A denial without its background denies more, and may be wrong.
+            is_wider = _rank(main) < 0 and is_negated(main.reading.text)
+            if not is_wider and abs(_rank(main)) >= abs(_rank(result)):
+                result = replace(result, items=main.items, weight=main.weight)
         elif parts and len(parts) == len(texts):
             weakest = min(parts, key=_rank)
             result = replace(result, items=weakest.items, weight=weakest.weight)
@@ -245,12 +248,6 @@ def with_wholes(results: Sequence[ReadingResult]) -> tuple[ReadingResult, ...]:
 
 def _rank(result: ReadingResult) -> int:
     return confirmation.rank(result.weight.outcome) or 0
-
-
-def _clearer(whole: ReadingResult, main: ReadingResult) -> ReadingResult:
-    """Choose the clearer result; a denial without its background denies more, and may be wrong."""
-    wider = _rank(main) < 0 and is_negated(main.reading.text)
-    return whole if wider or abs(_rank(whole)) > abs(_rank(main)) else main
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:

@@ -568,8 +568,6 @@ def log_result(
     Raises:
         ConfigError: A file cannot be written; what was written stays.
     """
-    if not settings.folder:
-        return []
     folder, day = Path(settings.folder).expanduser(), datetime.fromisoformat(created)
     written = list[Path]()
     for ending, text in texts.items():
