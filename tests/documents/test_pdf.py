@@ -1,7 +1,5 @@
 """PDFs: text, pages, columns and reasons for refusal."""
 
-import time
-
 import pytest
 from documents.builders import Line, locked_pdf, pdf, pdf_of, show, show_raised
 from support.found import document, refusal
@@ -67,12 +65,6 @@ def test_pdfs_that_cannot_be_read_have_a_reason() -> None:
     assert reason(read(pdf_of([[], []]))) is Reason.EMPTY
     assert reason(read(b"%PDF-1.7 but no more")) is Reason.UNDECODABLE
     assert reason(read(whole, Limits(max_chars=20))) is Reason.TOO_LARGE
-
-
-def test_many_short_lines_end_at_the_limit_of_processor_time() -> None:
-    many = pdf([[(72.0, 700.0, f"a{n}") for n in range(20_000)]])
-    assert reason(read(many, Limits(seconds=0.05))) is Reason.TIMED_OUT
-    assert isinstance(read(pdf_of([PAGE_TWO])), Document)
 
 
 LEFT = [
@@ -165,7 +157,5 @@ def test_a_turned_or_mirrored_page_is_read_as_an_upright_one(matrix: str) -> Non
     ],
 )
 def test_hostile_layouts_end_within_the_limits(content: list[str]) -> None:
-    begin = time.process_time()
     found = read(pdf([content]), Limits(seconds=20))
     assert isinstance(found, Document) or reason(found) is Reason.EMPTY
-    assert time.process_time() - begin < 15
