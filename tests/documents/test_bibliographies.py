@@ -52,6 +52,29 @@ def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
     assert third.url.endswith(f"{name}#3")
 
 
+@pytest.mark.parametrize(
+    ("note", "address"),
+    [
+        ("PMID: 31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"),
+        ("Retracted Publication. PMID: 31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"),
+        ("Erratum in: Sleep. 2020. PMID: 31452104", "https://doi.org/10.9999/bells"),
+        ("Comment on PMID: 31452104", "https://doi.org/10.9999/bells"),
+    ],
+)
+def test_the_pmid_of_a_note_about_another_paper_is_not_its_own(
+    read: Read, note: str, address: str
+) -> None:
+    lines = [
+        "TY  - JOUR",
+        "TI  - Bells",
+        "AB  - They rang.",
+        "DO  - 10.9999/bells",
+        f"N1  - {note}",
+    ]
+    (found,) = read("\n".join([*lines, "ER  - "]), "saved.ris")
+    assert document(found).url == address
+
+
 @pytest.mark.parametrize("name", ["saved.bib", "saved.txt"])
 def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     found = read(BIBTEX.lstrip() if name == "saved.bib" else BIBTEX[BIBTEX.index("@art") :], name)

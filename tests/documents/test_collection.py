@@ -24,6 +24,7 @@ https://example.org/a?b=1 https://example.org/a?b=2
 https://example.org/a https://www.example.org/a
 https://example.org:8080/a https://example.org/a
 https://example.org/a%2Fb https://example.org/a/b
+https://notdoi.org/A https://notdoi.org/a
 """
 LOOSE = """
 https://www.example.org/a
@@ -97,6 +98,15 @@ def test_a_manifest_needs_no_media_type_where_the_file_has_an_ending(
     (tmp_path / name).write_bytes(b"Town,Year\nVarde,1931\n")
     write_jsonl(tmp_path / MANIFEST, {"url": "https://e.org/download?id=7", "file": name})
     assert document(open_sources(tmp_path).get("https://e.org/download?id=7")).kind == kind
+
+
+def test_a_manifest_names_files_in_folders_below(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "a.html").write_bytes(page("A"))
+    write_jsonl(tmp_path / MANIFEST, {"url": "https://e.org/a", "file": "below/a.html"})
+    sources = open_sources(tmp_path)
+    assert document(sources.get("https://e.org/a")).title == "A"
+    assert (sources.warnings, sources.single) == ((), [])
 
 
 def test_pictures_of_a_saved_page_are_no_sources(tmp_path: Path) -> None:

@@ -120,6 +120,15 @@ def test_a_table_is_read_whichever_way_it_is_turned(matrix: str) -> None:
     assert text.split("\n") == IN_WORDS
 
 
+def test_a_sign_without_a_code_moves_no_word_to_another_cell() -> None:
+    texts = [(62, 700, "Boat"), (101, 700, "Crew"), (62, 688, "Aldra"), (101, 688, "12")]
+    lines = [f"{x} 671 m {x} 711 l S" for x in (60, 99, 140)]
+    lines += [f"60 {y} m 140 {y} l S" for y in (711, 697, 684, 671)]
+    bullet = "BT /F1 10 Tf 62 676 Td (\\000 Holmby 4,120) Tj ET"
+    found = document(read(pdf([[*(show(*each) for each in texts), bullet, *lines]])))
+    assert found.text.split("\n")[1] == "Boat: Holmby; Crew: 4,120"
+
+
 @each_row("documents/pdf/powers_and_footnote_marks")
 def test_powers_and_footnote_marks(texts: tuple[str, ...], expected: str) -> None:
     assert document(read(pdf([[show_raised(72, 700, *texts)]]))).text == expected

@@ -65,11 +65,7 @@ class Body:
 
 
 def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unchecked:
-    """Return the `Unchecked` for a source over a limit, stating both sizes.
-
-    >>> too_large("u", 61_000_000, 50_000_000).detail
-    'the file is 61.0 MB; the limit is 50.0 MB'
-    """
+    """Return the `Unchecked` for a source over a limit, stating both sizes."""
     detail = f"{what} is {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
     return Unchecked(url, Reason.TOO_LARGE, detail)
 
@@ -85,11 +81,7 @@ def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | Non
 
 
 def of_status(url: str, status: int | None) -> Unchecked | None:
-    """Classify by HTTP status alone; None if the body is worth reading.
-
-    >>> of_status("https://example.org/", 404).reason, of_status("https://example.org/", 200)
-    (<Reason.DEAD: 'dead'>, None)
-    """
+    """Classify by HTTP status alone; None if the body is worth reading."""
     if status is None or status < 300:
         return None
     if status < 400:
@@ -116,10 +108,7 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 
 def unpacked_as(encoding: str, data: bytes, limit: int) -> bytes | None:
-    """Decompress at most `limit` + 1 bytes of one of PACKERS; None if the data is corrupt.
-
-    Some crawlers store a page unpacked, below the header of the packed one.
-    """
+    """Decompress at most `limit` + 1 bytes of one of PACKERS; None if the data is corrupt."""
     import cramjam
 
     unpacked_data = bytearray(limit + 1 + len(_END))
@@ -127,7 +116,7 @@ def unpacked_as(encoding: str, data: bytes, limit: int) -> bytes | None:
     try:
         length = getattr(cramjam, PACKERS[encoding]).decompress_into(data, unpacked_data)
     except cramjam.DecompressionError:
-        if unpacked_data.endswith(_END):
+        if unpacked_data.endswith(_END):  # some crawlers store a page unpacked, but not its header
             return data if data.lstrip().startswith(b"<") else None
         length = limit + 1  # the library stops where the buffer is full
     return bytes(memoryview(unpacked_data)[: min(length, limit + 1)])
@@ -246,9 +235,6 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
 
     The first bytes take precedence over the server's type and the file name: servers send error
     pages as `application/pdf` and PDFs as text.
-
-    >>> format_of(b"%PDF-1.7", "https://example.org/a", "text/html")[0]
-    <Format.PDF: 'pdf'>
     """
     start = data[:HEAD_BYTES]
     if data[:4] == b"PK\3\4":

@@ -469,10 +469,7 @@ class ColumnTable:
         ]
 
     def first_below_head(self, ruled: Sequence[int]) -> int:
-        """The row with the first figure but a year, else with the first year; else below a rule.
-
-        0 if the table has no head.
-        """
+        """The row of the first figure but a year, else of any, else below a rule; 0: no head."""
         inner = [n for n in ruled if 0 < n < len(self.rows) and len(ruled) > 1]
         with_figures = [n for n, cells in enumerate(self.figures) if cells]
         texts = ((n, cell.line.text) for n in with_figures for cell in self.figures[n])
@@ -500,10 +497,7 @@ class ColumnTable:
 
 
 def _grid(rows: Sequence[Lines], bounds: Sequence[float], rules: Sequence[Rule]) -> Grid:
-    """The cells of a table in columns between `bounds`; none if it may be something else.
-
-    A table has a head, and below it a column of numbers, or rules.
-    """
+    """The cells of a table, which has a head above numbers or rules; none of something else."""
     table, ruled = ColumnTable.of(rows, bounds), _ruled_rows(rows, rules)
     if 1 in ruled and len(rows[0]) == 1 and (below := _grid(rows[1:], bounds, rules)):
         return [[Cell(rows[0][0].text)] * (len(bounds) + 1), *below]  # below a title
@@ -832,10 +826,7 @@ def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) ->
 
 
 def _dehyphenate(text: str, words: Counter[str]) -> str:
-    """Join hyphenated words, and the lines of a paragraph.
-
-    Keeps the hyphen if the document elsewhere has the word with a hyphen and never without.
-    """
+    """Join hyphenated words, unless they always have a hyphen, and the lines of a paragraph."""
 
     def mended(match: re.Match[str]) -> str:
         first, page_break, second = match.groups()

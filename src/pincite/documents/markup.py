@@ -65,15 +65,12 @@ class Record(NamedTuple):
 
 
 def xml_parser(encoding: str | None = None) -> etree.XMLParser:
-    """A parser for untrusted XML; `encoding` overrides the declared one.
-
-    No network, no entities, and at most 256 levels: libxml2's own limits stay on.
-    """
+    """A parser for untrusted XML; `encoding` overrides the declared one."""
     return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
-        huge_tree=False,
+        huge_tree=False,  # libxml2's own limits stay on, such as 256 levels
         remove_comments=True,
         remove_pis=True,
         encoding=encoding,
@@ -98,10 +95,7 @@ def parsed_xml(data: bytes) -> Any:
 
 
 def parse_record(data: bytes) -> Any:
-    """Parse a record, without namespaces, comments and processing instructions.
-
-    Raises Broken if it is not well-formed, has too many tags, or exceeds libxml2's limits.
-    """
+    """Parse a record, without namespaces; raises Broken if it is ill-formed or over a limit."""
     if (n_tags := data.count(b"<")) > MAX_TAGS:
         raise Broken(f"it has {n_tags:,} tags; the limit is {MAX_TAGS:,}")
     try:

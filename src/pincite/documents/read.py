@@ -238,7 +238,6 @@ def read_scan(reader: str, body: Body, without: Document | Unchecked) -> Documen
 
 
 def scans_file() -> Path:
-    """Return the cache of what was recognised."""
     return cache_folder() / "scans.sqlite"
 
 

@@ -55,10 +55,8 @@ def read(reader: str, body: Body) -> list[Found]:
 
 
 def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
-    """Read bodies in order; items that are already results pass through.
-
-    Small bodies are batched: sending a PubMed record takes longer than reading it.
-    """
+    """Read bodies in order; items that are already results pass through."""
+    # Small bodies are batched: sending a PubMed record takes longer than reading it.
     group, n_bytes = list[Body | Found](), 0
     for item in items:
         group.append(item)
@@ -121,10 +119,7 @@ class _Process:
         self.n_read = 0
 
     def request(self, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
-        """Return the reply, or `died` with the exit code if the worker ended.
-
-        `seconds` is the processor time allowed for all documents in the request.
-        """
+        """Return the reply within `seconds` of the processor, or `died` with the exit code."""
         self.n_read += 1
         reply = None
         timer = threading.Timer(UNCOUNTED * seconds, self._process.kill)

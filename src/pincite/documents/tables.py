@@ -102,10 +102,7 @@ def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
 
 
 def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str]:
-    """Return the table in words, or its cells as they stand if it is no table of data.
-
-    `headed`: the first row has the headers, as in CSV files.
-    """
+    """Return the table in words, or its cells as they stand; `headed`: the first row is a head."""
     width = max(map(len, grid), default=0)
     titles = list(filter(None, [_MARKS.sub("", one_line(caption))]))
     while len(grid) > 2 and len(grid[0]) == width and _is_merged(grid[0]):

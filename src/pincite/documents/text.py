@@ -132,9 +132,6 @@ def decode(data: bytes, *declared: str | None) -> str | None:
 
     Tries a byte order mark; UTF-8, since other encodings are almost never valid UTF-8; the labels
     in `declared`, the most trusted first (None and unknown ones are ignored); then detection.
-
-    >>> decode("naïve".encode("latin-1"), "iso-8859-1"), decode(bytes(range(256)))
-    ('naïve', None)
     """
     text = _decode(data, [name for label in declared if (name := codec_of(label))])
     return text if len(_CONTROLS.findall(text)) <= 2 + MAX_CONTROLS * len(text) else None
@@ -225,14 +222,13 @@ def unwrap_lines(text: str) -> str:
     width = max(map(len, lines))
     if not MIN_WRAPPED <= width <= MAX_WRAPPED:
         return text
-    join_pieces = lines[:1]
+    joined = lines[:1]
     for before, line in pairwise(lines):
         reach = len(before) + 1 + len(line.split(" ", 1)[0])
         is_text = line.strip() and before.strip() and not _ITEM.match(line)
         goes_on = is_text and reach > WRAPPED_SHARE * width
-        join_pieces.append(" " if goes_on else "\n")
-        join_pieces.append(line)
-    return "".join(join_pieces)
+        joined += [" " if goes_on else "\n", line]
+    return "".join(joined)
 
 
 def read_markdown(body: Body) -> Document | Unchecked:
@@ -242,7 +238,6 @@ def read_markdown(body: Body) -> Document | Unchecked:
         return document_of(body, "markdown", None)
     source = source.replace("\r\n", "\n").replace("\0", "")  # the parser would render NUL
     front = dict[str, str]()
-    # Simple `key: value` lines only; nested ones are ignored.
     if match := _FRONT_MATTER.match(source):
         source = source[match.end() :]
         pairs = (line.partition(":") for line in match[1].splitlines())
