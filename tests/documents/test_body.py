@@ -29,3 +29,7 @@ def test_other_bytes_are_not_of_the_format_that_is_stated(kind: Format) -> None:
 def test_formats_share_no_ending_and_no_media_type() -> None:
     labels = [label for kind in Format for label in (*kind.endings, *kind.media_types)]
     assert len(labels) == len(set(labels))
+
+
+def test_an_unsupported_format_has_a_name() -> None:
+    assert format_of(b"GIF89a", "u", None)[1] == "a GIF image"

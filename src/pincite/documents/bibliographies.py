@@ -34,15 +34,11 @@ _TAGS = tables_beside(__file__)["ris_tags"].items()
 _MAPPING = {tag: name for name, tags in _TAGS for tag in tags.split()}
 _LISTED = ["AU", "A1", "KW", "N1", "UR"]  # tags that a record may have several times
 _BIBTEX_NAMES: Mapping[str, str] = tables_beside(__file__)["bibtex_names"]
-_META = (
-    *("journal", "journal_abbreviation", "volume", "issue", "pages", "publisher", "issn"),
-    *("keywords", "publication_type"),
-)
+_META = ("journal", "journal_abbreviation", "volume", "issue", "pages", "publisher", "issn")
 _RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
-_ON_OTHER_PAPER = re.compile(
-    r"\b(?:erratum|comment|concern|correct|retract|republish|updat)\w* (?:for|from|in|of|on)\b",
-    re.IGNORECASE,
+_ON_OTHER = re.compile(
+    r"\b(?:erratum|comment|concern|correct|retract|updat)\w* (?:for|in|of|on)\b", re.I
 )
 _ESCAPED = re.compile(r"\\([%&$#_])")
 _COMMAND = re.compile(r"(?<!\\)\$[^$]{1,300}\$|\S*\\[^\s%&$#_]\S*")
@@ -207,7 +203,7 @@ class Identifiers(NamedTuple):
 
 def _identifiers(fields: Mapping[str, str], remarks: str) -> Identifiers:
     link = next((part for part in fields.get("url", "").split("; ") if "://" in part), "")
-    own_remarks = (part for part in remarks.split("; ") if not _ON_OTHER_PAPER.search(part))
+    own_remarks = (part for part in remarks.split("; ") if not _ON_OTHER.search(part))
     is_of_pubmed = "pubmed" in fields.get("database", "").lower()
     stated = [fields.get("pmid", ""), fields.get("number", "") if is_of_pubmed else ""]
     numbers = (*stated, *_PMID.findall("; ".join(own_remarks)))
@@ -228,7 +224,7 @@ def _document(record: Record, kind: str) -> Document | Unchecked:
         return fault
     types = f"{fields.get('publication_type', '')} {remarks}"
     meta = {
-        **{name: fields.get(name, "") for name in _META},
+        **{name: fields.get(name, "") for name in (*_META, "keywords", "publication_type")},
         "pmid": identifiers.pmid,
         "doi": identifiers.doi,
         "coverage": "abstract",

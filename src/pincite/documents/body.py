@@ -66,8 +66,8 @@ class Body:
 
 def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unchecked:
     """Return the `Unchecked` for a source over a limit, stating both sizes."""
-    detail = f"{what} is {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
-    return Unchecked(url, Reason.TOO_LARGE, detail)
+    size, most = (f"{n / 1e6:.1f} MB" if n >= 100_000 else f"{n} bytes" for n in (n_bytes, limit))
+    return Unchecked(url, Reason.TOO_LARGE, f"{what} is {size}; the limit is {most}")
 
 
 def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | None:
@@ -89,10 +89,6 @@ def of_status(url: str, status: int | None) -> Unchecked | None:
         return Unchecked(url, Reason.NOT_SUPPLIED, detail)
     reasons = {404: Reason.DEAD, 410: Reason.DEAD, 402: Reason.PAYWALL}
     return Unchecked(url, reasons.get(status, Reason.REFUSED), f"HTTP {status}")
-
-
-def _megabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"
 
 
 def decompress(data: bytes, limit: int) -> bytes:
@@ -133,10 +129,7 @@ _OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
 class Format(StrEnum):
-    """Formats with their reader, endings and media types, and two values for data without one.
-
-    Files of text are recognised by their label too, others by their bytes alone.
-    """
+    """Formats with their reader, endings and media types, and two values for data without one."""
 
     HTML = "html", "html.read_html", ".html .htm .xhtml", "text/html application/xhtml+xml"
     PDF = "pdf", "pdf.read_pdf", ".pdf", "application/pdf application/x-pdf"
@@ -148,7 +141,6 @@ class Format(StrEnum):
     PPTX = "pptx", "office.read_slides", ".pptx", f"{_OFFICE}presentationml.presentation"
     RTF = "rtf", "office.read_rtf", ".rtf", "application/rtf"
     MHTML = "mhtml", "office.read_mhtml", ".mhtml .mht", "multipart/related"
-    # Also transcripts with times.
     SUBTITLES = "subtitles", "text.read_subtitles", ".srt .vtt", "text/vtt text/srt"
     CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"
     XLSX = "xlsx", "office.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
@@ -169,7 +161,7 @@ class Format(StrEnum):
         return member
 
     @property
-    def is_text(self) -> bool:
+    def is_text(self) -> bool:  # text is recognised by its label too, other data by its bytes alone
         return any(media_type.startswith("text/") for media_type in self.media_types)
 
 

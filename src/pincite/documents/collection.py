@@ -384,11 +384,7 @@ _EDITION = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IG
 
 
 def edition(path: Path) -> tuple[int, int] | None:
-    """Year and number of a file in a numbered series; greater is later, None for other files.
-
-    >>> edition(Path("updatefiles/pubmed26n1403.xml.gz"))
-    (26, 1403)
-    """
+    """Year and number of a file in a numbered series; greater is later, None for other files."""
     match = _EDITION.fullmatch(path.name)
     return (int(match[1]), int(match[2])) if match else None
 
@@ -430,11 +426,7 @@ class Collection:
                 yield entry.describe(outcome) if entry else outcome
 
     def signature(self, piece: Piece) -> str:
-        """Fingerprint of the file and its manifest rows.
-
-        Uses size and modification time, as make and rsync do: reading 10,000 PDFs to detect no
-        change would take longer than adding one.
-        """
+        """Fingerprint of the file, by its size and time as in make and rsync, and its rows."""
         stat = piece.path.stat()
         stated = [
             (e.url, e.title, e.published, e.language, e.meta, e.fetched)
@@ -474,10 +466,9 @@ class Collection:
 def collect(
     paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Collection:
-    """List the files to read, and apply the manifests among them.
+    """List the files to read in the order of `files`, but series in that of their numbers.
 
-    `called` maps the manifests' file names to files stored under other names. Numbered files come
-    in numeric order; all others in the order of `files`, which raises InputError.
+    `called` maps the file names in the manifests among them to files stored under other names.
     """
     links = list[Path]()
     given = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
@@ -512,9 +503,8 @@ def files(
 ) -> Iterator[Path]:
     """Walk files in a fixed order; folders recursively, without hidden files and corpora.
 
-    Links that leave their folder are skipped and passed to `on_outside`, since a downloaded folder
-    must not pull private files into a corpus. Unreadable folders are passed to `on_error`. Raises
-    InputError for a path that does not exist.
+    Links out of a folder go to `on_outside`, since a downloaded folder must not pull private files
+    into a corpus; unreadable folders to `on_error`. Raises InputError for a path that is missing.
     """
     for path in paths:
         if path.is_file():
@@ -553,9 +543,8 @@ _NEEDS_MANIFEST = "no web address in this file; add it to manifest.jsonl"
 class Sources:
     """The cited pages that a user has stored, in folders or as single files.
 
-    A folder and its subfolders may contain files named in a manifest, saved pages that state their
-    own address, web archives, and JSON lines. Opening reads only addresses; bodies are read on
-    demand and cached.
+    Folders may have files named in a manifest, saved pages that state their address, web archives,
+    and JSON lines. Opening reads only addresses; bodies are read on demand and cached.
     """
 
     def __init__(self, paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> None:

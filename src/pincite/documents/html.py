@@ -48,8 +48,7 @@ SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text wou
 
 _SILENT = logging.NullHandler()
 _SPACES = re.compile(r"\s+")
-# Containers of a piece of text, in order of precedence.
-_PARTS = ("comments", "h1", "a")
+_PARTS = ("comments", "h1", "a")  # containers of a piece of text, in order of precedence
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
@@ -451,27 +450,24 @@ def _extraction(page: Page, visible: str) -> Any:
     # the minimum, an archived page of 1952 would have no date.
     dates = {"extensive_search": False, "original_date": True, "min_date": EARLIEST}
     try:
-        return (
-            bare_extraction(
-                page.tree,
-                favor_recall=True,
-                include_comments=False,
-                include_tables=True,
-                with_metadata=True,
-                date_extraction_params=dates,
-            )
-            or _NO_ARTICLE
+        extracted = bare_extraction(
+            page.tree,
+            favor_recall=True,
+            include_comments=False,
+            include_tables=True,
+            with_metadata=True,
+            date_extraction_params=dates,
         )
     except Exception:  # hostile markup raises undocumented errors; fall back to the visible text
         return _NO_ARTICLE
+    return extracted or _NO_ARTICLE
 
 
 def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
     """Return the offset in `text` of each anchor (`#History`).
 
     The extraction drops anchors, so each is located by the words that follow it in the visible
-    page. Anchors not found are omitted. `names` has anchors and the words that follow them, in page
-    order.
+    page; those not found are omitted. `names` has both, in page order.
     """
     if not names or len(text) > MAX_CHARS:
         return {}

@@ -49,7 +49,6 @@ class Inputs(NamedTuple):
     called: dict[str, str]  # prefixes of file:// addresses → the user's names of these places
 
     def named(self, url: str) -> str:
-        """Return an address as the user knows it."""
         for begins, name in self.called.items():
             if url.startswith(begins):
                 return name + url.removeprefix(begins)

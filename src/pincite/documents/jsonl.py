@@ -161,7 +161,6 @@ def has_queries(path: Path) -> bool:
 
 
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
-    """Yield the document in each line, or what is wrong with the line."""
     if has_queries(path):
         yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, f"{path.name}: {QUERIES}")
         return
@@ -221,7 +220,6 @@ def document_in(record: JsonRecord, where: str, limits: Limits, kind: str = "jso
         kind=field_of(record, "kind") or kind,
         published=field_of(record, "published", "date"),
         fetched=field_of(record, "fetched"),
-        # A stated language takes precedence over a detected one.
         language=code_of(field_of(record, "language", "lang")) or language_of(text),
         meta=meta,
     )

@@ -116,9 +116,7 @@ LINE_WORDS = 3.5  # the least words of its lines on average
 FULL_LINE = 0.7  # share of the column's width that a full line has
 STACKED = 2.0  # the most between baselines of a cell's lines, in font sizes
 # Newspaper pages have 2,000 lines. A hostile page may have 100,000, and an edge at every point.
-MAX_LINES = 5_000
-MAX_EDGES = 8
-MAX_DEPTH = 20  # of parts in parts of a page
+MAX_LINES, MAX_EDGES, MAX_DEPTH = 5_000, 8, 20
 
 
 class Gutter(NamedTuple):
@@ -208,9 +206,7 @@ def _is_prose(side: Lines) -> bool:
     """Whether lines fill one or more columns as running text does, unlike cells."""
     rows, widths = _rows(_down(side)), list[float]()
     edges = Counter(round(line.left / SAME_EDGE) for line in side)
-    of_columns = {
-        edge for edge in edges if 2 * sum(edges[edge + i] for i in (-1, 0, 1)) > len(rows)
-    }
+    of_columns = {e for e in edges if 2 * sum(edges[e + i] for i in (-1, 0, 1)) > len(rows)}
     for row in rows:
         cuts = [n for n, e in enumerate(row) if n and round(e.left / SAME_EDGE) in of_columns]
         parts = (row[a:b] for a, b in pairwise([0, *cuts, len(row)]))

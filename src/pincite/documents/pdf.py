@@ -25,8 +25,7 @@ from pincite.text import patterns
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
 from pincite.types import Document, Reason, Unchecked
 
-# Default titles of word processors.
-_NO_TITLE = patterns(__file__, "pdf")["no_title"]
+_NO_TITLE = patterns(__file__, "pdf")["no_title"]  # defaults of word processors
 
 # A scan may have a stamp or a title in its text layer, and margins that were cut away.
 FEW_WORDS, COVERED = 20, 0.5

@@ -42,10 +42,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 def read(reader: str, body: Body) -> list[Found]:
-    """Read a body with `reader`, a name known to `read_here`, in a worker; Ctrl-C ends that.
-
-    Raises ImportError if a library that the reader needs is missing.
-    """
+    """Read a body by `read_here` in a worker; raises ImportError if a library is missing."""
     reply = _POOL.request(reader, [body])
     if "found" in reply:
         return [found_in(one) for one in reply["found"][0]]
@@ -159,8 +156,7 @@ class _Pool:
     def request(self, reader: str, bodies: Sequence[Body], *, retry: bool = True) -> dict[str, Any]:
         """Return a worker's reply about bodies with the same limits, or how it ended.
 
-        A failure in a used worker may be due to memory or damage from earlier documents, so the
-        bodies are retried in a fresh one (`retry`).
+        A used worker may fail because of earlier documents, so a fresh one retries (`retry`).
         """
         names = ("url", "content_type", "fetched")
         known = [{name: getattr(body, name) for name in names} for body in bodies]
