@@ -12,7 +12,7 @@ from support.rows import each_row
 from pincite.documents import html
 from pincite.documents.body import Body
 from pincite.documents.html import Block, Statements, author_of, headline_of, restore_blocks
-from pincite.documents.markup import addresses_in
+from pincite.documents.markup import addresses_in, parse_page
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.documents.text import with_language
 from pincite.types import Document, Reason, Unchecked
@@ -80,6 +80,15 @@ def test_a_term_and_its_value_are_one_line(markup: str, lines: list[str], runnin
     assert set(lines) <= {line.removeprefix("- ") for line in found.text.split("\n")}
 
 
+def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
+    source = "<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>"
+    page = parse_page(source)
+    assert page
+    text, _, _ = html.visible_text(page, 0)
+    assert text.split() == "A bold title one two three four".split()
+    assert "three four" in text
+
+
 @pytest.mark.parametrize(
     ("encoding", "meta"),
     [("utf-8", ""), ("mac-roman", "macintosh"), ("utf-16", ""), ("utf-8", "iso-8859-1")],
@@ -88,11 +97,6 @@ def test_pages_are_decoded_whatever_they_declare(encoding: str, meta: str) -> No
     head = f'<meta charset="{meta}">' if meta else ""
     source = f"<html><head>{head}</head><body><p>Åse waited.</p></body></html>"
     assert document(source.encode(encoding)).text == "Åse waited."
-
-
-def test_blocks_are_apart_and_words_are_whole() -> None:
-    source = "<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>"
-    assert document(source).text.split() == "A bold title one two three four".split()
 
 
 @each_row("documents/html/signs_of_a_paywall_in_the_markup")
