@@ -23,10 +23,6 @@ def read(tmp_path: Path) -> Read:
     return partial(read_as_file, tmp_path)
 
 
-def titles(found: Found) -> list[str]:
-    return [each.title for each in found if isinstance(each, Document)]
-
-
 @pytest.mark.parametrize("name", ["saved.ris", "saved.nbib"])
 def test_records_that_are_no_text_are_refused(tmp_path: Path, name: str) -> None:
     (why,) = read_as_file(tmp_path, b"TY  - JOUR\nPMID- 1\n" + bytes(range(256)), name)
@@ -56,6 +52,29 @@ def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
     assert third.url.endswith(f"{name}#3")
 
 
+@pytest.mark.parametrize(
+    ("note", "address"),
+    [
+        ("PMID: 31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"),
+        ("Retracted Publication. PMID: 31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"),
+        ("Erratum in: Sleep. 2020. PMID: 31452104", "https://doi.org/10.9999/bells"),
+        ("Comment on PMID: 31452104", "https://doi.org/10.9999/bells"),
+    ],
+)
+def test_the_pmid_of_a_note_about_another_paper_is_not_its_own(
+    read: Read, note: str, address: str
+) -> None:
+    lines = [
+        "TY  - JOUR",
+        "TI  - Bells",
+        "AB  - They rang.",
+        "DO  - 10.9999/bells",
+        f"N1  - {note}",
+    ]
+    (found,) = read("\n".join([*lines, "ER  - "]), "saved.ris")
+    assert document(found).url == address
+
+
 @pytest.mark.parametrize("name", ["saved.bib", "saved.txt"])
 def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     found = read(BIBTEX.lstrip() if name == "saved.bib" else BIBTEX[BIBTEX.index("@art") :], name)
@@ -64,9 +83,13 @@ def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
     assert (first.text, first.published) == ("Sleep fell by 3% in 5 towns.", "2019-04")
     assert first.meta["authors"] == "van Holm, Ida; Berg, Per; Varde Study Group"
     assert (first.kind, first.meta["pages"]) == ("bibtex", "11–19")
-    assert titles(found) == ["Trams and slëep: 5–6", "Same key", "Bells"]
-    reasons = [each.reason for each in found if isinstance(each, Unchecked)]
-    assert reasons == [Reason.TITLE_ONLY, Reason.UNDECODABLE]
+    assert [each.title if isinstance(each, Document) else each.reason for each in found] == [
+        "Trams and slëep: 5–6",
+        "Same key",
+        Reason.TITLE_ONLY,
+        Reason.UNDECODABLE,
+        "Bells",
+    ]
     last = document(found[-1])
     assert last.meta["retracted"] == "yes"
     if name == "saved.bib":

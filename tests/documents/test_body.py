@@ -11,10 +11,6 @@ def test_the_format_is_that_of_the_bytes_before_the_label_and_the_ending(
     assert format_of(data, url, content_type)[0] is Format[format]
 
 
-def test_an_unsupported_format_has_a_name() -> None:
-    assert format_of(b"GIF89a", "u", None)[1] == "a GIF image"
-
-
 @pytest.mark.parametrize("kind", [kind for kind in Format if kind.is_text])
 def test_a_text_is_of_the_format_of_its_ending_or_media_type(kind: Format) -> None:
     for ending in kind.endings:
@@ -33,3 +29,7 @@ def test_other_bytes_are_not_of_the_format_that_is_stated(kind: Format) -> None:
 def test_formats_share_no_ending_and_no_media_type() -> None:
     labels = [label for kind in Format for label in (*kind.endings, *kind.media_types)]
     assert len(labels) == len(set(labels))
+
+
+def test_an_unsupported_format_has_a_name() -> None:
+    assert format_of(b"GIF89a", "u", None)[1] == "a GIF image"

@@ -8,13 +8,13 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from documents.builders import assembled_pdf, warc_record, zipped
+from documents.builders import assembled_pdf, zipped
 from support.found import document, refusal
 from support.table_files import sheet, workbook
 
@@ -148,13 +148,11 @@ FILES: dict[str, Callable[[], bytes]] = {
     ),
     "cut.xml": lambda: (ARTICLE % (WORDS * 100))[:500],
     "deep.xml": lambda: b"<article><front><article-meta>" + b"<sec>" * 100_000,
-    "pubmed-cut.xml": lambda: b"<PubmedArticleSet><PubmedArticle><MedlineCitation>",
     "pubmed-empty.xml": lambda: b"<PubmedArticleSet>" + b"<PubmedArticle/>" * 1_000,
     "encoding.xml": lambda: b"<?xml version='1.0' encoding='utf-7'?>" + ARTICLE % WORDS,
     "tags.xml": lambda: b"<PubmedArticleSet><PubmedArticle>" + b"<a/>" * 300_000,
     # PDF
     "cut.pdf": lambda: nested_forms(2, 2)[:300],
-    "header.pdf": lambda: b"%PDF-1.7\n",
     "noise.pdf": lambda: b"%PDF-1.7\n" + RANDOM.randbytes(50_000),
     "loop.pdf": lambda: nested_forms(1, 10, loop=True),
     "forms.pdf": lambda: nested_forms(7, 10),
@@ -165,20 +163,13 @@ FILES: dict[str, Callable[[], bytes]] = {
     "huge.pdf": lambda: scanned(30_000),
     "large.pdf": lambda: scanned(9_600),
     "cut-scan.pdf": lambda: scanned(9_600)[:-4_000],
-    "header.png": lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\x7f" * 60,
     "noise.jpg": lambda: b"\xff\xd8\xff\xe0" + RANDOM.randbytes(50_000),
     "loop.tif": lambda: b"II*\0\x08\0\0\0\0\0\x08\0\0\0",
     # Word and ZIP
-    "bomb.docx": lambda: docx(bytes(20_000_000)),
-    "cut.docx": lambda: docx(b"<w:document/>")[:-30],
-    "laughs.docx": lambda: docx(LAUGHS + b"]><w>&l;</w>"),
     "deep.docx": lambda: docx(b"<w:p>" * 100_000),
     "traversal.docx": lambda: docx(b"<w/>", "../word/document.xml"),
     # EPUB and PowerPoint
-    "bomb.epub": lambda: epub(bytes(20_000_000)),
-    "cut.epub": lambda: epub(b"<p>word</p>")[:-30],
     "deep.epub": lambda: epub(b"<div>" * 100_000 + WORDS),
-    "laughs.epub": lambda: epub(b"<p>word</p>", LAUGHS + b"]><p>&l;</p>"),
     "laughs-inside.epub": lambda: epub(LAUGHS + b"]><html><p>&l;</p></html>"),
     "closed.epub": lambda: epub(b"<a" * 100_000 + b"<b " + b"/" * 100_000),
     "breaks.epub": lambda: epub(b"<p><i role='doc-pagebreak' title='1'/>word</p>" * 5_000),
@@ -186,9 +177,6 @@ FILES: dict[str, Callable[[], bytes]] = {
     "private.epub": lambda: epub("<p>\ue000\ue001\ue000</p>".encode() * 5_000),
     "spine.epub": lambda: epub(b"<p>" + WORDS * 1_000 + b"</p>", n_times=100_000),
     "traversal.epub": lambda: epub(b"", b'<p><item id="a" href="../../../etc/passwd"/></p>'),
-    "cut.pptx": lambda: pptx(SLIDE)[:-30],
-    "bomb.pptx": lambda: pptx(bytes(20_000_000)),
-    "laughs.pptx": lambda: pptx(LAUGHS + b"]><sld><p><r><t>&l;</t></r></p></sld>"),
     "deep.pptx": lambda: pptx(b"<p>" * 100_000),
     "nested.pptx": lambda: pptx(b"<sld>" + b"<sp>" * 240 + SLIDE + b"</sp>" * 240 + b"</sld>"),
     "titles.pptx": lambda: pptx(b"<s>" + b'<sp><ph type="title"/></sp>' * 3_000 + b"</s>"),
@@ -225,7 +213,6 @@ FILES: dict[str, Callable[[], bytes]] = {
     "tags.vtt": lambda: b"WEBVTT\n\n" + TIMING.format(1).encode() + b"<v " * 40_000,
     "numbers.srt": lambda: b"1\n00:00:01,000 --> 00:00:02,000\n" + b"1\n" * 40_000 + b"\n1 -->\n",
     "times.txt": lambda: b"0:00\n" + b"0:01 \n" * 20_000,
-    "bomb.zip": lambda: docx(bytes(20_000_000), "a.txt"),
     # tables
     "columns.tsv": lambda: b"a\t" * 1_000_000,
     "rows.tsv": lambda: b"a\tb\n" * 700_000,
@@ -239,7 +226,6 @@ FILES: dict[str, Callable[[], bytes]] = {
         '<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c></row>',
         '<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>',
     ),
-    "bomb.xlsx": lambda: workbook("<row/>" * 4_000_000),
     "laughs.xlsx": lambda: workbook(LAUGHS.decode() + "<row><c><v>&l;</v></c></row>"),
     "noise.xlsx": lambda: b"PK\3\4xl/workbook" + RANDOM.randbytes(5_000),
     "noise.ods": lambda: (
@@ -256,16 +242,10 @@ FILES: dict[str, Callable[[], bytes]] = {
     "bars.wiki": lambda: b"{|\n" + b"|a=b" * 300_000 + b"\n|}",
     "refs.wiki": lambda: b"{|\n|" + b"<ref " * 300_000 + b"\n|}",
     # gzip
-    "bomb.txt.gz": lambda: gzip.compress(bytes(20_000_000)),
-    "cut.html.gz": lambda: gzip.compress(b"<p>" + RANDOM.randbytes(10_000))[:-200],
-    "twice.txt.gz": lambda: gzip.compress(gzip.compress(b"word")),
-    "header.jsonl.gz": lambda: b"\x1f\x8b\x08",
     "bomb.jsonl.gz": lambda: gzip.compress(b"\n" * 40_000_000),
     # lines
     "braces.jsonl": lambda: b"{\n" * 50_000,
     "braces.jsonl.gz": lambda: gzip.compress(b"{\n" * 400_000),
-    "deep.jsonl": lambda: b"[" * 500_000 + b"\n" + b'{"a":' * 100_000,
-    "long.jsonl": lambda: b'{"url": "' + b"a" * 25_000_000,
     "numbers.jsonl": lambda: b'{"url": ' + b"9" * 50_000 + b', "text": 1e999}\n',
     "half-pair.jsonl": lambda: b'{"url": "https://e.org/h", "text": "\\ud800 word"}\n',
     "nul.jsonl": lambda: b'{"url": "https://e.org/\\u0000", "text": "\\u0000"}\n\0\0\n',
@@ -280,18 +260,11 @@ FILES: dict[str, Callable[[], bytes]] = {
     "marks.txt": lambda: ("a" + "\u0301" * 500_000).encode(),
     "one-line.txt": lambda: b"a" * 2_900_000,
     "noise.txt": lambda: RANDOM.randbytes(200_000),
-    "empty.txt": lambda: b"",
-    "spaces.txt": lambda: b" \n\t\0" * 100_000,
     "quotes.md": lambda: b">" * 100_000,
     "brackets.md": lambda: b"[" * 100_000 + b"](" * 50_000,
-    "page.pdf": lambda: b"<html><body><p>not a PDF</p></body></html>",
     "picture.html": lambda: b"\x89PNG\r\n\x1a\n" + bytes(1_000),
     "program.txt": lambda: b"\x7fELF" + bytes(1_000),
     # web archives
-    "cut.warc.gz": lambda: warc_record("https://e.org/a", WORDS)[:-20],
-    "noise.warc.gz": lambda: RANDOM.randbytes(20_000),
-    "bomb.warc.gz": lambda: warc_record("https://e.org/a", bytes(20_000_000)),
-    "address.warc.gz": lambda: warc_record("https://e.org/" + "a" * 2_000_000, WORDS),
     "length.warc": lambda: b"WARC/1.0\r\nContent-Length: -5\r\n\r\n",
 }
 
@@ -354,24 +327,17 @@ def test_links_out_of_a_folder_are_refused(tmp_path: Path) -> None:
     assert [piece.path.name for piece in named.pieces] == ["out.txt"]
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
-    with EmbeddedCorpus.create(tmp_path / "kb", None) as packed:
-        yield packed
-
-
-def test_only_the_first_refusals_are_listed(
-    corpus: EmbeddedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_first_refusals_are_listed(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.jsonl").write_bytes(b"{\n" * 3_000)
     (docs / "b.txt").write_text(GOOD)
     calls = list[int]()
-    with Origins(tmp_path / "kb") as origins:
-        outcome = update(
-            corpus, origins, [docs], UpdateOptions(), lambda now: calls.append(now.n_found)
-        )
+    with (
+        EmbeddedCorpus.create(tmp_path / "kb", None) as corpus,
+        Origins(tmp_path / "kb") as origins,
+    ):
+        outcome = update(corpus, origins, [docs], UpdateOptions(), lambda now: calls.append(now.n_found))
     assert len(outcome.unread) == MAX_REFUSALS
     assert outcome.n_unread == 3_000
     assert len(outcome.added) == 1

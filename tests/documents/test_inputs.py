@@ -213,21 +213,6 @@ def test_a_stream_that_is_not_exhausted_is_passed_over() -> None:
     assert [number for number, _ in read_ahead(streams, 2)] == list(range(2 * MOST_STREAMS))
 
 
-def test_stopping_early_stops_the_readers() -> None:
-    ended = threading.Event()
-
-    def endless() -> Iterator[int]:
-        try:
-            yield from count()
-        finally:
-            ended.set()
-
-    with closing(read_ahead([("a", endless())], 1)) as streams:
-        _, items = next(streams)
-        assert next(items) == 0
-    assert ended.wait(LONG)
-
-
 @pytest.mark.parametrize("n_readers", [1, 2])
 def test_items_are_read_in_order_and_few_at_once(
     n_readers: int, monkeypatch: pytest.MonkeyPatch

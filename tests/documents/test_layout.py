@@ -159,6 +159,56 @@ def test_cells_that_no_rule_parts_are_one() -> None:
     ]
 
 
+def ruled(*columns: tuple[float, ...]) -> list[Rule]:
+    """Rules between three rows; those between the columns stand elsewhere in each row."""
+    ys = (709, 697, 685, 673)
+    upright = [
+        Rule(x, b, x, t) for t, b, *xs in zip(ys, ys[1:], *columns, strict=False) for x in xs
+    ]
+    return [Rule(70, y, 370, y) for y in ys] + upright
+
+
+EDGES = (70, 70, 70), (370, 370, 370)
+
+
+def test_rules_that_are_not_quite_in_line_part_every_row() -> None:
+    page = cells("Boat|Crew", "Aldra|12", "Belfrid|7")
+    rules = ruled(EDGES[0], (165, 167.5, 170), EDGES[1])
+    (table,) = with_ruled_tables(page, rules)
+    assert table.text.split("\v") == ["Boat: Aldra; Crew: 12", "Boat: Belfrid; Crew: 7"]
+
+
+def test_words_beside_a_frame_belong_to_its_last_cell() -> None:
+    wide = Line("7 of her own", 676, 272, 420, 10, (272, 300, 340, 380))
+    page = [*cells("Boat|Port|Crew", "Aldra|Ribe|12"), line("Belfrid", 676), wide]
+    rules = ruled(EDGES[0], (170, 170, 170), (270, 270, 270), EDGES[1])
+    (table,) = with_ruled_tables(page, rules)
+    assert table.text.split("\v")[1] == "Boat: Belfrid; Crew: 7 of her own"
+
+
+def test_a_line_of_one_table_is_no_head_of_the_next() -> None:
+    first = [("Boat", "Yard where she lay at anchor", "Crew"), ("Aldra", "Ribe", "12")]
+    first += [("Belfrid", "Varde", "7"), ("Corona", "Holm", "9"), ("", "", "men")]
+    second = [("Parish on the northern side of the river Sill", "1931", "1932")]
+    second += [(f"Holm {name}", "12", "9") for name in ("north", "south", "east")]
+    page = [
+        Line(text, 700 - 12 * n, left, left + 5 * len(text), 10)
+        for n, (lefts, row) in enumerate(
+            [((72, 120, 300), row) for row in first] + [((72, 302, 400), row) for row in second]
+        )
+        for left, text in zip(lefts, row, strict=True)
+        if text
+    ]
+    tables = [each.text for each in in_reading_order(page) if each.is_table]
+    assert ["men" in text for text in tables] == [True, False]
+
+
+def test_a_line_that_stands_twice_on_each_page_is_no_running_head_of_two_pages() -> None:
+    heads = [line("Annual report", 780), line("Annual report", 774)]
+    pages = [[*heads, line(f"Text of page {name}.", 700)] for name in ("one", "two")]
+    assert layout.without_running_heads(pages) == pages
+
+
 words = st.sampled_from(["the old harbour of Varde", "a crane", "12 9", "were sold to the cooper"])
 places = st.integers(0, 60).map(lambda n: n * 10.0)
 

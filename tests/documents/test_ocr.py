@@ -214,6 +214,12 @@ def test_columns_are_read_one_after_the_other_on_a_page_askew(slope: float) -> N
     assert ordered == [[name, str(n)] for name in ("left", "right") for n in range(20)]
 
 
+def test_blank_lines_and_spaces_around_lines_are_dropped() -> None:
+    texts, found = boxes([(0, 0, " The bridge "), (0, 30, " "), (0, 60, "stood.")], 0.0)
+    straight = ocr.straighten_lines(texts, found, 0.5)
+    assert [line.text for line in straight] == ["The bridge", "stood."]
+
+
 # ── With the engine ───────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,7 +1,5 @@
 """PDFs: text, pages, columns and reasons for refusal."""
 
-import time
-
 import pytest
 from documents.builders import Line, locked_pdf, pdf, pdf_of, show, show_raised
 from support.found import document, refusal
@@ -69,12 +67,6 @@ def test_pdfs_that_cannot_be_read_have_a_reason() -> None:
     assert reason(read(whole, Limits(max_chars=20))) is Reason.TOO_LARGE
 
 
-def test_many_short_lines_end_at_the_limit_of_processor_time() -> None:
-    many = pdf([[(72.0, 700.0, f"a{n}") for n in range(20_000)]])
-    assert reason(read(many, Limits(seconds=0.05))) is Reason.TIMED_OUT
-    assert isinstance(read(pdf_of([PAGE_TWO])), Document)
-
-
 LEFT = [
     "The council of Varde met in the spring of",
     "1931 and read the report of the harbour",
@@ -128,6 +120,15 @@ def test_a_table_is_read_whichever_way_it_is_turned(matrix: str) -> None:
     assert text.split("\n") == IN_WORDS
 
 
+def test_a_sign_without_a_code_moves_no_word_to_another_cell() -> None:
+    texts = [(62, 700, "Boat"), (101, 700, "Crew"), (62, 688, "Aldra"), (101, 688, "12")]
+    lines = [f"{x} 671 m {x} 711 l S" for x in (60, 99, 140)]
+    lines += [f"60 {y} m 140 {y} l S" for y in (711, 697, 684, 671)]
+    bullet = "BT /F1 10 Tf 62 676 Td (\\000 Holmby 4,120) Tj ET"
+    found = document(read(pdf([[*(show(*each) for each in texts), bullet, *lines]])))
+    assert found.text.split("\n")[1] == "Boat: Holmby; Crew: 4,120"
+
+
 @each_row("documents/pdf/powers_and_footnote_marks")
 def test_powers_and_footnote_marks(texts: tuple[str, ...], expected: str) -> None:
     assert document(read(pdf([[show_raised(72, 700, *texts)]]))).text == expected
@@ -165,7 +166,5 @@ def test_a_turned_or_mirrored_page_is_read_as_an_upright_one(matrix: str) -> Non
     ],
 )
 def test_hostile_layouts_end_within_the_limits(content: list[str]) -> None:
-    begin = time.process_time()
     found = read(pdf([content]), Limits(seconds=20))
     assert isinstance(found, Document) or reason(found) is Reason.EMPTY
-    assert time.process_time() - begin < 15

@@ -24,14 +24,11 @@ def reason(found: Document | Unchecked) -> Reason | None:
 @pytest.mark.parametrize(
     ("data", "known", "expected"),
     [
-        (PAGE, {"status": 404}, Reason.DEAD),
-        (PAGE, {"status": 403}, Reason.REFUSED),
         (PAGE, {"status": 402}, Reason.PAYWALL),
         (b"", {}, Reason.EMPTY),
         (b" \n\0", {}, Reason.EMPTY),
         (b"GIF89a", {}, Reason.UNSUPPORTED_TYPE),
         (b"PK\3\4....", {"content_type": "text/html"}, Reason.UNSUPPORTED_TYPE),
-        (b"not one", {"content_type": "application/pdf"}, Reason.UNDECODABLE),
         (b"%PDF-1.7\n", {}, Reason.UNDECODABLE),
         (b"\x00\x01\x02\x03" * 99, {"content_type": "text/plain"}, Reason.UNDECODABLE),
         (b"word " * 30, {"limits": Limits(max_bytes=100)}, Reason.TOO_LARGE),

@@ -60,10 +60,6 @@ def test_the_memory_limit_costs_one_document() -> None:
     assert refused(Limits(memory=55_000_000)) is Reason.TOO_LARGE
 
 
-def test_one_process_reads_many() -> None:
-    assert worker() == worker()
-
-
 def test_a_worker_that_died_is_replaced() -> None:
     before = worker()
     os.kill(before, signal.SIGKILL)

@@ -94,11 +94,15 @@ def test_separated_values_are_rows_whatever_separates_them(sign: str) -> None:
     assert (found.kind, found.text.split("\n")[0]) == ("csv", "Crop: Wheat; Area: 3; 2001: 4.5")
 
 
+def read_case(case: TableCase, name: str = "a") -> Document:
+    ending, content_type = FILES[case.format]
+    url = f"https://e.org/{name}{ending}"
+    return document(read_bytes(written(case), url=url, content_type=content_type))
+
+
 @pytest.mark.parametrize("case", read_cases(), ids=lambda case: case.id)
 def test_every_format_gives_each_row(case: TableCase) -> None:
-    ending, content_type = FILES[case.format]
-    found = read_bytes(written(case), url=f"https://e.org/a{ending}", content_type=content_type)
-    assert isinstance(found, Document)
+    found = read_case(case)
     rows = [line for line in found.text.split("\n") if "; " in line]
     assert len(rows) == len(case.rows) - case.n_headers
     for value in (cell for row in case.rows[case.n_headers :] for cell in row):
@@ -113,14 +117,9 @@ PDF_CASES = [case for name in PDF_SETS for case in read_cases(CASES.with_name(na
 
 @pytest.mark.parametrize("case", PDF_CASES, ids=lambda case: case.id)
 def test_a_table_in_a_pdf_is_read_as_the_same_table_in_html(case: TableCase) -> None:
-    def text_of(file_format: str) -> str:
-        ending, content_type = FILES[file_format]
-        data = written(replace(case, format=file_format))
-        found = read_bytes(data, url=f"https://e.org/a{ending}", content_type=content_type)
-        return document(found).text
-
-    rows = [line for line in text_of("html").split("\n") if "; " in line and ": " in line]
-    text = text_of("pdf")
+    html = read_case(replace(case, format="html")).text
+    rows = [line for line in html.split("\n") if "; " in line and ": " in line]
+    text = read_case(replace(case, format="pdf")).text
     assert len(rows) == len(case.rows) - case.n_headers
     assert [row for row in rows if row not in text.split("\n")] == []
     words = " ".join(text.split())
@@ -145,10 +144,7 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
     verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
     right, claims = 0, list[TableClaim]()
     for case in cases:
-        ending, content_type = FILES[case.format]
-        url = f"https://e.org/{case.title.replace(' ', '_')}{ending}"
-        found = document(read_bytes(written(case), url=url, content_type=content_type))
-        passages = cited_passages(found)
+        passages = cited_passages(read_case(case, case.title.replace(" ", "_")))
         for claim in case.claims:
             evidence = verifier.verify([(Claim("", claim.text), each) for each in passages])
             best = decide.deciding_evidence(evidence)
@@ -160,12 +156,7 @@ def judged(cases: Sequence[TableCase]) -> tuple[int, int]:
     return right, len(claims)
 
 
-def rows_in(data: str) -> list[str]:
-    found = document(read_bytes(data.encode(), url="file:///lakes.csv", content_type="text/csv"))
-    return found.text.split("\n")
-
-
 @each_row("documents/tables/numbers_of_a_table_have_their_unit_and_sign")
 def test_numbers_of_a_table_have_their_unit_and_sign(written: str, read: list[str]) -> None:
-    text = "\n".join(rows_in(written))
+    text = document(read_bytes(written.encode(), url="u", content_type="text/csv")).text
     assert [part for part in read if part not in text] == []

@@ -48,24 +48,20 @@ def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Un
         start = number = 0
         for n_faults in range(MAX_FAULTS):
             file.seek(start)
-            known = n_faults > 0  # the break was reported already
-            fault, number = yield from _records(file, path, limits, number, known)
-            begins = None if fault is None else _next_start(file, sign, fault + 1)
-            if begins is None:
+            fault, number = yield from _records(file, path, limits, number, n_faults > 0)
+            if fault is None or (next_start := _next_start(file, sign, fault + 1)) is None:
                 return
-            start = begins
+            start = next_start
 
 
 def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
-    """The next offset of `sign` at the start of a line; None if there is none."""
+    """The next offset of `sign`, behind its line break; None if there is none."""
     file.seek(offset)
-    before = b""
+    data = b""
     while part := file.read(_CHUNK):
-        at = (before + part).find(sign)
-        if at >= 0:
-            start = file.tell() - len(part) - len(before) + at
-            return start + sign.startswith(b"\n")
-        before = part[1 - len(sign) :]
+        data = data[1 - len(sign) :] + part
+        if (at := data.find(sign)) >= 0:
+            return file.tell() - len(data) + at + sign.startswith(b"\n")
     return None
 
 
@@ -77,12 +73,9 @@ def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Recor
 
 
 def _records(
-    file: BinaryIO, path: Path, limits: Limits, number: int, known: bool = False
+    file: BinaryIO, path: Path, limits: Limits, number: int, is_reported: bool = False
 ) -> Generator[Record | Unchecked, None, tuple[int | None, int]]:
-    """Yield pages up to a fault; returns the fault's offset, or None, and the record number.
-
-    `known`: the record before the first is broken too, and was reported.
-    """
+    """Yield pages up to a fault; returns the fault's offset, or None, and the record number."""
     offset, first = file.tell(), number
     logging.getLogger("warcio").addHandler(logging.NullHandler())
     from warcio.archiveiterator import ArchiveIterator
@@ -95,10 +88,10 @@ def _records(
             if not record.rec_headers.headers:  # warcio treats junk after an empty line as a record
                 raise ValueError("no record begins there")
             # Not `get_record_offset`, which reads the record to its end.
-            number, offset, known = number + 1, archive.offset, False
+            number, offset, is_reported = number + 1, archive.offset, False
             archive.reader.begin()
             if is_bomb(archive.reader.num_read, file.tell(), limits):
-                raise _Bomb("records without end after record {} at byte {}")
+                raise _Bomb("records without end")
             page = _page(record, offset, limits)
             _drain(record, file, offset, limits)
             if page:
@@ -107,11 +100,11 @@ def _records(
             raise ValueError("no record begins there")
         return None, number
     except _Bomb as bomb:
-        reason, why = Reason.TOO_LARGE, str(bomb).format(number, offset)
+        reason, why = Reason.TOO_LARGE, f"{bomb} after record {number} at byte {offset}"
     except Exception as error:  # warcio lets zlib, struct, value and its own errors through
         what = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
         reason, why = Reason.UNDECODABLE, f"broken after record {number} at byte {offset}: {what}"
-    if not known:
+    if not is_reported:
         yield Unchecked(path.resolve().as_uri(), reason, f"{path.name}: {why}")
     return max(offset, archive.offset), number
 
@@ -142,7 +135,7 @@ def _bounded_reader() -> Any:
                 line, left = line + piece, left - len(piece)
             self.n_bytes, self.n_lines = self.n_bytes + len(line), self.n_lines + 1
             if self.n_bytes > MAX_HEADER_BYTES or self.n_lines > MAX_HEADER_LINES:
-                raise _Bomb("headers without end after record {} at byte {}")
+                raise _Bomb("headers without end")
             return line
 
     return Bounded
@@ -190,6 +183,6 @@ def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
     while part := record.raw_stream.read(_CHUNK):
         length += len(part)
         if is_bomb(length, file.tell() - offset, limits):
-            raise _Bomb("record {} at byte {} unpacks without end")
+            raise _Bomb("data without end")
     if getattr(record.raw_stream, "limit", 0) > 0:
         raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")

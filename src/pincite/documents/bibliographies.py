@@ -32,11 +32,14 @@ _PUBMED_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
 _NOTICES = dict(zip("RIN RRI PRIN ECI EIN CRI".split(), PUBMED_STATUS, strict=True))
 _TAGS = tables_beside(__file__)["ris_tags"].items()
 _MAPPING = {tag: name for name, tags in _TAGS for tag in tags.split()}
-_LISTED = ["AU", "A1", "KW", "N1", "UR"]
+_LISTED = ["AU", "A1", "KW", "N1", "UR"]  # tags that a record may have several times
 _BIBTEX_NAMES: Mapping[str, str] = tables_beside(__file__)["bibtex_names"]
-_META = "journal journal_abbreviation volume issue pages publisher issn keywords publication_type"
+_META = ("journal", "journal_abbreviation", "volume", "issue", "pages", "publisher", "issn")
 _RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
+_ON_OTHER = re.compile(
+    r"\b(?:erratum|comment|concern|correct|retract|updat)\w* (?:for|in|of|on)\b", re.I
+)
 _ESCAPED = re.compile(r"\\([%&$#_])")
 _COMMAND = re.compile(r"(?<!\\)\$[^$]{1,300}\$|\S*\\[^\s%&$#_]\S*")
 
@@ -46,8 +49,9 @@ def reader_of(path: Path) -> str:
     head = head_of(path)
     if _PUBMED_START.match(head):
         return PUBMED
-    is_bibtex = path.suffix.lower() == ".bib" or _BIBTEX_START.match(head)
-    return RIS if _RIS_START.search(head) else BIBTEX if is_bibtex else ""
+    if _RIS_START.search(head):
+        return RIS
+    return BIBTEX if path.suffix.lower() == ".bib" or _BIBTEX_START.match(head) else ""
 
 
 def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked]:
@@ -67,52 +71,55 @@ def bodies(path: Path, reader: str, limits: Limits) -> Iterator[Body | Unchecked
     _, *records = re.split(f"^(?={start})", text, flags=re.MULTILINE)
     for number, record in enumerate(records, 1):
         if reader == PUBMED:
-            data = etree.tostring(_as_xml(record))
+            data = etree.tostring(_medline_to_xml(record))
             yield Body(f"{path.name} record {number}", data, limits=limits)
         else:
             yield Body(f"{url}#{number}", record.encode(), limits=limits)
 
 
-def _as_xml(record: str) -> Any:
-    """Write a record of PubMed's text format as the XML that `papers` reads."""
+def _medline_to_xml(record: str) -> Any:
+    """Write a record of PubMed's text format as XML, so that `papers` alone reads its fields."""
     fields = defaultdict[str, list[str]](list)
     for tag, value in _PUBMED_FIELD.findall(record):
         fields[tag].append(one_line(value))
 
-    def of(tag: str, element: str) -> list[Any]:
-        return [E(element, value) for value in fields[tag]]
+    def elements(**tag_of: str) -> list[Any]:
+        return [E(name, value) for name, tag in tag_of.items() for value in fields[tag]]
 
     topics = (heading.lstrip("*").partition("/")[0] for heading in fields["MH"])
-    notices = [(kind, source) for tag, kind in _NOTICES.items() for source in of(tag, "RefSource")]
+    notices = [(kind, source) for tag, kind in _NOTICES.items() for source in fields[tag]]
     ids = [("doi", doi[:-6]) for doi in fields["AID"] if doi.endswith(" [doi]")]
     ids += [("pmc", pmc) for pmc in fields["PMC"]]
-    issue = (*of("VI", "Volume"), *of("IP", "Issue"), E.PubDate(*of("DP", "MedlineDate")))
-    journal = (*of("JT", "Title"), *of("TA", "ISOAbbreviation"), *of("IS", "ISSN"))
-    names = [*of("FAU" if fields["FAU"] else "AU", "LastName"), *of("CN", "CollectiveName")]
+    issue = [*elements(Volume="VI", Issue="IP"), E.PubDate(*elements(MedlineDate="DP"))]
+    journal = elements(Title="JT", ISOAbbreviation="TA", ISSN="IS")
+    names = elements(LastName="FAU" if fields["FAU"] else "AU", CollectiveName="CN")
     article = E.Article(
-        *(*of("TI", "ArticleTitle"), *of("TT", "VernacularTitle")),
-        E.Abstract(*of("AB", "AbstractText")),
+        *elements(ArticleTitle="TI", VernacularTitle="TT"),
+        E.Abstract(*elements(AbstractText="AB")),
         E.Journal(*journal, E.JournalIssue(*issue)),
-        E.Pagination(*of("PG", "MedlinePgn")),
+        E.Pagination(*elements(MedlinePgn="PG")),
         E.AuthorList(*map(E.Author, names)),
-        E.PublicationTypeList(*of("PT", "PublicationType")),
+        E.PublicationTypeList(*elements(PublicationType="PT")),
     )
     citation = E.MedlineCitation(
-        *(*of("PMID", "PMID"), article),
+        *elements(PMID="PMID"),
+        article,
         E.MeshHeadingList(*(E.MeshHeading(E.DescriptorName(topic)) for topic in topics)),
-        E.KeywordList(*of("OT", "Keyword")),
-        E.CommentsCorrectionsList(*(E.CommentsCorrections(e, RefType=k) for k, e in notices)),
+        E.KeywordList(*elements(Keyword="OT")),
+        E.CommentsCorrectionsList(
+            *(E.CommentsCorrections(E.RefSource(source), RefType=kind) for kind, source in notices)
+        ),
     )
     links = E.ArticleIdList(*(E.ArticleId(number, IdType=kind) for kind, number in ids))
     return E.PubmedArticle(citation, E.PubmedData(links))
 
 
 class Record(NamedTuple):
-    """The fields of one record, its authors, and where it stands."""
+    """The fields of one record, the names of its authors, and where it stands."""
 
     fields: Mapping[str, str]
     names: list[str]
-    place: Body
+    body: Body
 
 
 def read_ris(body: Body) -> list[Document | Unchecked]:
@@ -143,62 +150,87 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
     from bibtexparser.middlewares import names as people
     from bibtexparser.model import Entry
 
+    def authors_of(text: str) -> Iterator[str]:
+        for person in people.split_multiple_persons_names(text):
+            parts = people.parse_single_name_into_parts(person, strict=False)
+            pieces = (parts.von + parts.last, parts.first, parts.jr)
+            yield _plain_text(", ".join(" ".join(piece) for piece in pieces if piece))
+
     records: list[Record | Unchecked] = []
     library = parse_string(decode(body.data) or "")
     for number, block in enumerate(library.blocks, 1):
         place = Body(f"{body.url}#{number}", b"", limits=body.limits)
         entry = getattr(block, "ignore_error_block", block)  # of a key that occurs twice
-        if not isinstance(entry, Entry):
-            if block in library.failed_blocks:
-                line = (block.start_line or 0) + 1
-                detail = f"{unquote(body.url.rpartition('/')[2])} line {line}: not a BibTeX entry"
-                records.append(Unchecked(place.url, Reason.UNDECODABLE, detail))
-            continue
-        stated = {field.key.lower(): str(field.value) for field in entry.fields}
-        fields = {_BIBTEX_NAMES.get(name, name): _plain(text) for name, text in stated.items()}
-        names = list[str]()
-        for name in people.split_multiple_persons_names(stated.get("author", "")):
-            parts = people.parse_single_name_into_parts(name, strict=False)
-            pieces = (parts.von + parts.last, parts.first, parts.jr)
-            names += [_plain(", ".join(" ".join(piece) for piece in pieces if piece))]
-        fields.setdefault("date", f"{fields.get('year', '')} {fields.get('month', '')}")
-        fields |= {"key": entry.key, "type": entry.entry_type.lower()}
-        records.append(Record(fields, names, place))
+        if isinstance(entry, Entry):
+            stated = {field.key.lower(): str(field.value) for field in entry.fields}
+            known = ((_BIBTEX_NAMES.get(name, name), text) for name, text in stated.items())
+            fields = {name: _plain_text(text) for name, text in known}
+            fields.setdefault("date", f"{fields.get('year', '')} {fields.get('month', '')}")
+            fields |= {"key": entry.key, "type": entry.entry_type.lower()}
+            records.append(Record(fields, list(authors_of(stated.get("author", ""))), place))
+        elif block in library.failed_blocks:
+            line = (block.start_line or 0) + 1
+            detail = f"{unquote(body.url.rpartition('/')[2])} line {line}: not a BibTeX entry"
+            records.append(Unchecked(place.url, Reason.UNDECODABLE, detail))
     return records
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Decode LaTeX: only formulas and words with commands, since whole texts take long."""
-    text = _COMMAND.sub(lambda match: _decode(match[0]), text)
+    text = _COMMAND.sub(lambda match: _latex_to_text(match[0]), text)
     return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text).replace("--", "–")))
 
 
 @lru_cache(maxsize=4096)  # accents and formulas recur
-def _decode(command: str) -> str:
+def _latex_to_text(command: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text
 
     return str(LatexNodes2Text().latex_to_text(command))
 
 
+class Identifiers(NamedTuple):
+    """Those of one paper; empty if it has none."""
+
+    pmid: str
+    doi: str
+    link: str
+
+    def address(self, otherwise: str) -> str:
+        if self.pmid:
+            return pubmed_address(self.pmid)
+        return doi_address(self.doi) if self.doi else self.link or otherwise
+
+
+def _identifiers(fields: Mapping[str, str], remarks: str) -> Identifiers:
+    link = next((part for part in fields.get("url", "").split("; ") if "://" in part), "")
+    own_remarks = (part for part in remarks.split("; ") if not _ON_OTHER.search(part))
+    is_of_pubmed = "pubmed" in fields.get("database", "").lower()
+    stated = [fields.get("pmid", ""), fields.get("number", "") if is_of_pubmed else ""]
+    numbers = (*stated, *_PMID.findall("; ".join(own_remarks)))
+    pmid = next(filter(str.isdecimal, numbers), pmid_of_url(link) or "")
+    return Identifiers(pmid, doi_in(fields.get("doi", "")) or doi_of_url(link) or "", link)
+
+
 def _document(record: Record, kind: str) -> Document | Unchecked:
     fields, names, body = record
+    remarks = join(fields.get(name, "") for name in ("notes", "number", "url", "keywords"))
+    identifiers = _identifiers(fields, remarks)
+    url = identifiers.address(body.url)
     where = unquote(body.url.rpartition("/")[2]).replace("#", " record ")
-    said = join(fields.get(name, "") for name in ("notes", "number", "url", "keywords"))
-    link = next((part for part in fields.get("url", "").split("; ") if "://" in part), "")
-    doi = doi_in(fields.get("doi", "")) or doi_of_url(link)
-    of_pubmed = "pubmed" in fields.get("database", "").lower()
-    stated = (fields.get("pmid"), of_pubmed and fields.get("number"), *_PMID.findall(said))
-    pmid = next((n for n in stated if n and n.isdecimal()), pmid_of_url(link) or "")
-    url = pubmed_address(pmid) if pmid else doi_address(doi) if doi else link or body.url
     text = clean_text(fields.get("abstract", ""))
     if not text:
         return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
     if fault := unusable(text, url, where, body.limits):
         return fault
-    meta = {name: fields.get(name, "") for name in _META.split()}
-    types = f"{meta['publication_type']} {said}"
-    meta |= {"pmid": pmid, "doi": doi or "", "coverage": "abstract"} | Authors(names, []).meta()
-    meta["retracted"] = "yes" if _RETRACTED.search(types) else ""
+    types = f"{fields.get('publication_type', '')} {remarks}"
+    meta = {
+        **{name: fields.get(name, "") for name in (*_META, "keywords", "publication_type")},
+        "pmid": identifiers.pmid,
+        "doi": identifiers.doi,
+        "coverage": "abstract",
+        **Authors(names, []).meta(),
+        "retracted": "yes" if _RETRACTED.search(types) else "",
+    }
     return Document(
         url=url,
         title=fields.get("title", "").removesuffix("."),

@@ -65,13 +65,9 @@ class Body:
 
 
 def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unchecked:
-    """Return the `Unchecked` for a source over a limit, stating both sizes.
-
-    >>> too_large("u", 61_000_000, 50_000_000).detail
-    'the file is 61.0 MB; the limit is 50.0 MB'
-    """
-    detail = f"{what} is {_megabytes(n_bytes)}; the limit is {_megabytes(limit)}"
-    return Unchecked(url, Reason.TOO_LARGE, detail)
+    """Return the `Unchecked` for a source over a limit, stating both sizes."""
+    size, most = (f"{n / 1e6:.1f} MB" if n >= 100_000 else f"{n} bytes" for n in (n_bytes, limit))
+    return Unchecked(url, Reason.TOO_LARGE, f"{what} is {size}; the limit is {most}")
 
 
 def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | None:
@@ -85,11 +81,7 @@ def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | Non
 
 
 def of_status(url: str, status: int | None) -> Unchecked | None:
-    """Classify by HTTP status alone; None if the body is worth reading.
-
-    >>> of_status("https://example.org/", 404).reason, of_status("https://example.org/", 200)
-    (<Reason.DEAD: 'dead'>, None)
-    """
+    """Classify by HTTP status alone; None if the body is worth reading."""
     if status is None or status < 300:
         return None
     if status < 400:
@@ -97,10 +89,6 @@ def of_status(url: str, status: int | None) -> Unchecked | None:
         return Unchecked(url, Reason.NOT_SUPPLIED, detail)
     reasons = {404: Reason.DEAD, 410: Reason.DEAD, 402: Reason.PAYWALL}
     return Unchecked(url, reasons.get(status, Reason.REFUSED), f"HTTP {status}")
-
-
-def _megabytes(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"
 
 
 def decompress(data: bytes, limit: int) -> bytes:
@@ -116,10 +104,7 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 
 def unpacked_as(encoding: str, data: bytes, limit: int) -> bytes | None:
-    """Decompress at most `limit` + 1 bytes of one of PACKERS; None if the data is corrupt.
-
-    Some crawlers store a page unpacked, below the header of the packed one.
-    """
+    """Decompress at most `limit` + 1 bytes of one of PACKERS; None if the data is corrupt."""
     import cramjam
 
     unpacked_data = bytearray(limit + 1 + len(_END))
@@ -127,7 +112,7 @@ def unpacked_as(encoding: str, data: bytes, limit: int) -> bytes | None:
     try:
         length = getattr(cramjam, PACKERS[encoding]).decompress_into(data, unpacked_data)
     except cramjam.DecompressionError:
-        if unpacked_data.endswith(_END):
+        if unpacked_data.endswith(_END):  # some crawlers store a page unpacked, but not its header
             return data if data.lstrip().startswith(b"<") else None
         length = limit + 1  # the library stops where the buffer is full
     return bytes(memoryview(unpacked_data)[: min(length, limit + 1)])
@@ -144,10 +129,7 @@ _OFFICE = "application/vnd.openxmlformats-officedocument."
 
 
 class Format(StrEnum):
-    """Formats with their reader, endings and media types, and two values for data without one.
-
-    Files of text are recognised by their label too, others by their bytes alone.
-    """
+    """Formats with their reader, endings and media types, and two values for data without one."""
 
     HTML = "html", "html.read_html", ".html .htm .xhtml", "text/html application/xhtml+xml"
     PDF = "pdf", "pdf.read_pdf", ".pdf", "application/pdf application/x-pdf"
@@ -159,7 +141,6 @@ class Format(StrEnum):
     PPTX = "pptx", "office.read_slides", ".pptx", f"{_OFFICE}presentationml.presentation"
     RTF = "rtf", "office.read_rtf", ".rtf", "application/rtf"
     MHTML = "mhtml", "office.read_mhtml", ".mhtml .mht", "multipart/related"
-    # Also transcripts with times.
     SUBTITLES = "subtitles", "text.read_subtitles", ".srt .vtt", "text/vtt text/srt"
     CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"
     XLSX = "xlsx", "office.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
@@ -180,7 +161,7 @@ class Format(StrEnum):
         return member
 
     @property
-    def is_text(self) -> bool:
+    def is_text(self) -> bool:  # text is recognised by its label too, other data by its bytes alone
         return any(media_type.startswith("text/") for media_type in self.media_types)
 
 
@@ -246,9 +227,6 @@ def format_of(data: bytes, url: str, content_type: str | None) -> tuple[Format, 
 
     The first bytes take precedence over the server's type and the file name: servers send error
     pages as `application/pdf` and PDFs as text.
-
-    >>> format_of(b"%PDF-1.7", "https://example.org/a", "text/html")[0]
-    <Format.PDF: 'pdf'>
     """
     start = data[:HEAD_BYTES]
     if data[:4] == b"PK\3\4":

@@ -49,13 +49,7 @@ _ESCAPED_LETTER = re.compile("%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)", re
 
 
 def exact_key(url: str) -> str:
-    """Normalise an address: drop scheme, fragment and tracking parameters.
-
-    >>> exact_key("HTTP://Example.org:80/a%7eb/?utm_source=x#top")
-    'example.org/a~b'
-    >>> exact_key("https://example.org/?a=1&amp;b=2")
-    'example.org?a=1&b=2'
-    """
+    """Normalise an address: drop scheme, fragment and tracking parameters."""
     url = url.strip().replace("&amp;", "&")  # as wikitext may write it
     try:
         parts = urlsplit(url)
@@ -71,16 +65,12 @@ def exact_key(url: str) -> str:
         host = f"{host}:{port}"
     query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.match(p))
     path = _normalize_escapes(parts.path).rstrip("/")
-    path = path.lower() if host.endswith("doi.org") else path  # DOIs ignore case
+    path = path.lower() if f".{host}".endswith(".doi.org") else path  # DOIs ignore case
     return f"{host}{path}" + (f"?{_normalize_escapes(query)}" if query else "")
 
 
 def loose_key(url: str) -> str:
-    """Like `exact_key`, without an archive's prefix and without `www.`.
-
-    >>> loose_key("https://web.archive.org/web/20130105/http://www.example.org/a")
-    'example.org/a'
-    """
+    """Like `exact_key`, without an archive's prefix and without `www.`."""
     return exact_key(original_of(url)).removeprefix("www.")
 
 
@@ -136,17 +126,14 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One manifest row; `fault` is set if its file may not be opened.
-
-    Title, date, language and metadata override what the file itself states.
-    """
+    """One manifest row, which overrides what the file states of itself."""
 
     url: str  # empty: the file states its own address
     file: Path | None = None
     status: int | None = None
     content_type: str | None = None
     fetched: str | None = None
-    fault: str = ""
+    fault: str = ""  # why its file may not be opened
     title: str = ""
     published: str | None = None
     language: str | None = None
@@ -211,10 +198,7 @@ def is_manifest(path: Path) -> bool:
 
 
 def entries(path: Path) -> Iterator[Entry | Problem]:
-    """Yield the rows for `--sources`; a row with an unusable file follows its `Problem`.
-
-    Each row needs an address, and a file or a failure status.
-    """
+    """Yield rows with an address and a file or a failure status, each after its `Problem`s."""
     for row in rows(path):
         if isinstance(row, Problem):
             yield row
@@ -231,10 +215,7 @@ def entries(path: Path) -> Iterator[Entry | Problem]:
 def rows(
     path: Path, limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Iterator[Entry | Problem]:
-    """Yield all rows in order, including those that only describe an address or contain a text.
-
-    `called` maps the manifest's file names to files stored under other names.
-    """
+    """Yield all rows in order; `called` maps their file names to files stored under others."""
     n_bad = 0
     for n, (number, record) in enumerate(_records(path, limits)):
         if n == MAX_ROWS or n_bad == MAX_REFUSED_IN_A_ROW:
@@ -288,8 +269,7 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
     if (text := decode(path.read_bytes())) is None:
         yield 0, "the bytes are not text in any encoding"
         return
-    # The limit is global to the process, and 131,072 characters by default; a cell may hold a whole
-    # text.
+    # The limit is global to the process, and 131,072 characters by default; a cell may hold a text.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes))
     separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
     rows = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=separator)
@@ -303,10 +283,8 @@ def _csv_records(path: Path, limits: Limits) -> Iterator[Row]:
                 n_cells = len(names) + len(surplus)
                 yield rows.line_num, f"{n_cells} cells; the header names {len(names)}"
             elif row := {name: cell for name, cell in cells.items() if name and cell.strip()}:
-                yield (
-                    rows.line_num,
-                    _with_address(row, f"{path.resolve().as_uri()}#{rows.line_num}"),
-                )
+                place = f"{path.resolve().as_uri()}#{rows.line_num}"
+                yield rows.line_num, _with_address(row, place)
     except csv.Error as error:
         yield rows.line_num, str(error)
 
@@ -406,11 +384,7 @@ _EDITION = re.compile(r"(?:pubmed|medline)(\d\d)n(\d{4,9})\.xml(?:\.gz)?", re.IG
 
 
 def edition(path: Path) -> tuple[int, int] | None:
-    """Year and number of a file in a numbered series; greater is later, None for other files.
-
-    >>> edition(Path("updatefiles/pubmed26n1403.xml.gz"))
-    (26, 1403)
-    """
+    """Year and number of a file in a numbered series; greater is later, None for other files."""
     match = _EDITION.fullmatch(path.name)
     return (int(match[1]), int(match[2])) if match else None
 
@@ -452,11 +426,7 @@ class Collection:
                 yield entry.describe(outcome) if entry else outcome
 
     def signature(self, piece: Piece) -> str:
-        """Fingerprint of the file and its manifest rows.
-
-        Uses size and modification time, as make and rsync do: reading 10,000 PDFs to detect no
-        change would take longer than adding one.
-        """
+        """Fingerprint of the file, by its size and time as in make and rsync, and its rows."""
         stat = piece.path.stat()
         stated = [
             (e.url, e.title, e.published, e.language, e.meta, e.fetched)
@@ -496,10 +466,9 @@ class Collection:
 def collect(
     paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] | None = None
 ) -> Collection:
-    """List the files to read, and apply the manifests among them.
+    """List the files to read in the order of `files`, but series in that of their numbers.
 
-    `called` maps the manifests' file names to files stored under other names. Numbered files come
-    in numeric order; all others in the order of `files`, which raises InputError.
+    `called` maps the file names in the manifests among them to files stored under other names.
     """
     links = list[Path]()
     given = [path for path in files(paths, links.append) if path.suffix.lower() != ".md5"]
@@ -534,9 +503,8 @@ def files(
 ) -> Iterator[Path]:
     """Walk files in a fixed order; folders recursively, without hidden files and corpora.
 
-    Links that leave their folder are skipped and passed to `on_outside`, since a downloaded folder
-    must not pull private files into a corpus. Unreadable folders are passed to `on_error`. Raises
-    InputError for a path that does not exist.
+    Links out of a folder go to `on_outside`, since a downloaded folder must not pull private files
+    into a corpus; unreadable folders to `on_error`. Raises InputError for a path that is missing.
     """
     for path in paths:
         if path.is_file():
@@ -575,9 +543,8 @@ _NEEDS_MANIFEST = "no web address in this file; add it to manifest.jsonl"
 class Sources:
     """The cited pages that a user has stored, in folders or as single files.
 
-    A folder and its subfolders may contain files named in a manifest, saved pages that state their
-    own address, web archives, and JSON lines. Opening reads only addresses; bodies are read on
-    demand and cached.
+    Folders may have files named in a manifest, saved pages that state their address, web archives,
+    and JSON lines. Opening reads only addresses; bodies are read on demand and cached.
     """
 
     def __init__(self, paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> None:
@@ -600,8 +567,16 @@ class Sources:
 
         for path in files(paths, lambda p: self._problem(p, 0, _outside(p.name)), unlisted):
             by_folder[path.parent].append(path)
-        for directory in sorted(by_folder):
-            self._index(directory, by_folder[directory])
+        listed = (path for names in by_folder.values() for path in names if path.name in NAMES)
+        manifests = {path: list(entries(path)) for path in listed}
+        rows = (row for rows in manifests.values() for row in rows if isinstance(row, Entry))
+        named = {row.file.resolve() for row in rows if row.file and not row.fault}
+        for folder in sorted(by_folder):
+            for path in (folder / name for name in NAMES if folder / name in manifests):
+                self._index_rows(path, manifests[path])
+            for path in by_folder[folder]:
+                if path not in manifests:
+                    self._index_file(path, path.resolve() in named)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -652,31 +627,26 @@ class Sources:
         target = self._redirects.get(loose)
         return first or (self.get(target) if target else None)
 
-    def _index(self, directory: Path, files: list[Path]) -> None:
-        manifests = [directory / name for name in NAMES]
-        named = {file for path in manifests if path in files for file in self._index_rows(path)}
-        for path in (path for path in files if path not in manifests):
-            self.n_named += 1
-            try:
-                if path.resolve() not in named:
-                    self._index_file(path)
-            except OSError as error:
-                self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
-            except Exception as error:
-                self._problem(path, 0, read.reader_failure(str(path), error).detail)
-
-    def _index_rows(self, path: Path) -> Iterator[Path]:
-        for entry in entries(path):
+    def _index_rows(self, path: Path, rows: Sequence[Entry | Problem]) -> None:
+        for entry in rows:
             if isinstance(entry, Problem):
                 self._problem(path, entry.line, entry.message)
                 continue
             name = {FILE: self.name_of(entry.file)} if entry.file else {}
             described = replace(entry, meta={**entry.meta, **name})
             self._add(entry.url, partial(described.read, self.limits))
-            if entry.file and not entry.fault:
-                yield entry.file.resolve()
 
-    def _index_file(self, path: Path) -> None:
+    def _index_file(self, path: Path, is_named: bool) -> None:
+        self.n_named += 1
+        try:
+            if not is_named:
+                self._index_unnamed(path)
+        except OSError as error:
+            self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
+        except Exception as error:
+            self._problem(path, 0, read.reader_failure(str(path), error).detail)
+
+    def _index_unnamed(self, path: Path) -> None:
         name = path.name.lower().removesuffix(".gz")
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)

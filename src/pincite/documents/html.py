@@ -48,8 +48,7 @@ SEEN_CHARS = 50_000  # covers the teaser and its surroundings; 10 MB of text wou
 
 _SILENT = logging.NullHandler()
 _SPACES = re.compile(r"\s+")
-# Containers of a piece of text, in order of precedence.
-_PARTS = ("comments", "h1", "a")
+_PARTS = ("comments", "h1", "a")  # containers of a piece of text, in order of precedence
 _BLOCK_TAGS = frozenset("aside div li ol section ul".split())
 _RAISED = re.compile(r"\b(?:[kcmd]?m|ft|mi|in|s|10)\s?\Z")  # before an exponent
 MAX_TERM_CHARS = 100  # longer terms of a definition list are sentences
@@ -92,14 +91,12 @@ def visible_text(page: Page, most_names: int) -> tuple[str, list[tuple[str, str]
         if piece[0]:
             pieces.append(piece)
     texts = [text for text, _ in pieces]
-    named = [(name, _words_after(texts, start)) for name, start in names]
+    named = list[tuple[str, str]]()
+    for name, start in names:
+        some = texts[start : start + AFTER_NAME]
+        lengths = list(accumulate(len(text.strip()) for text in some))
+        named.append((name, clean_text("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))))
     return clean_text("".join(texts)), named, pieces
-
-
-def _words_after(pieces: list[str], start: int) -> str:
-    some = pieces[start : start + AFTER_NAME]
-    lengths = list(accumulate(len(piece.strip()) for piece in some))
-    return clean_text("".join(some[: bisect_left(lengths, AFTER_NAME) + 1]))
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
@@ -191,10 +188,7 @@ def language_declared(page: Page) -> str | None:
 
 
 def join_terms(page: Page) -> None:
-    """Prefix values with their term, in definition lists and in two-cell rows with a header.
-
-    `Built: 1650` is quotable as a line; "Built" and "1650" alone are not.
-    """
+    """Write values after their term, in definition lists and two-cell rows: `Built: 1650`."""
     terms, label, joined = list[Any](), None, list[Any]()  # None: no value seen yet
     for element in page.tree.iter("dt", "dd"):
         beside = bool(terms) and terms[-1].getparent() is element.getparent()
@@ -297,11 +291,8 @@ def _stated_colour(element: Any, what: str) -> str:
 
 
 def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
-    """Yield text in document order, each piece with the name of the element it begins, if any.
-
-    Iterates over events, since recursion would hit Python's limit.
-    """
-    walk = etree.iterwalk(tree, events=("start", "end"))
+    """Yield text in document order, each piece with the name of the element it begins, if any."""
+    walk = etree.iterwalk(tree, events=("start", "end"))  # recursion would hit Python's limit
     opened: dict[str, Any] = {}  # the outermost open element of each container
     part = ""
     for event, element in walk:
@@ -459,27 +450,24 @@ def _extraction(page: Page, visible: str) -> Any:
     # the minimum, an archived page of 1952 would have no date.
     dates = {"extensive_search": False, "original_date": True, "min_date": EARLIEST}
     try:
-        return (
-            bare_extraction(
-                page.tree,
-                favor_recall=True,
-                include_comments=False,
-                include_tables=True,
-                with_metadata=True,
-                date_extraction_params=dates,
-            )
-            or _NO_ARTICLE
+        extracted = bare_extraction(
+            page.tree,
+            favor_recall=True,
+            include_comments=False,
+            include_tables=True,
+            with_metadata=True,
+            date_extraction_params=dates,
         )
     except Exception:  # hostile markup raises undocumented errors; fall back to the visible text
         return _NO_ARTICLE
+    return extracted or _NO_ARTICLE
 
 
 def locate_anchors(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
     """Return the offset in `text` of each anchor (`#History`).
 
     The extraction drops anchors, so each is located by the words that follow it in the visible
-    page. Anchors not found are omitted. `names` has anchors and the words that follow them, in page
-    order.
+    page; those not found are omitted. `names` has both, in page order.
     """
     if not names or len(text) > MAX_CHARS:
         return {}
@@ -521,13 +509,9 @@ Places = dict[tuple[str, ...], int]
 
 
 def restore_blocks(article: str, blocks: Sequence[Block], title: str) -> str:
-    r"""Restore blocks that `article` lacks between adjacent lines.
+    """Restore blocks that `article` lacks between adjacent lines.
 
     `blocks` are all blocks in page order; a block equal to `title` counts as the headline.
-
-    >>> texts = "The old mill burnt down.", "Its owner was in Rome.", "Not a man was harmed."
-    >>> restore_blocks(f"{texts[0]}\n{texts[2]}", list(map(Block, texts)), "").split("\n")[1]
-    'Its owner was in Rome.'
     """
     lines = article.split("\n")
     places = _places(lines)
@@ -697,10 +681,7 @@ def title_and_site(title: str, headline: str, site: str, host: str) -> tuple[str
 
 
 def type_of(stated: Statements) -> str:
-    """The schema.org types of the page's first written work, and of its publisher.
-
-    A newspaper's section for opinions counts as the type of an opinion.
-    """
+    """The schema.org types of the page's first written work, its publisher and its section."""
     work = next(iter(stated.works), {})
     publisher = work.get("publisher")
     of_publisher = _types_of(publisher) if isinstance(publisher, dict) else []
@@ -712,10 +693,7 @@ def type_of(stated: Statements) -> str:
 
 
 def published_of(stated: Statements, guess: str = "") -> str | None:
-    """The ISO publication date at the stated precision; dates in the future are ignored.
-
-    `guess` is the extractor's guess, used if the page states no date.
-    """
+    """The ISO publication date as precise as stated, not in the future; else the `guess`."""
     texts = [str(work.get("datePublished") or "") for work in stated.works]
     texts += [text for name in DATE_METAS for text in stated.metas.get(name, ())]
     texts += [*stated.dates, guess]

@@ -49,7 +49,6 @@ class Inputs(NamedTuple):
     called: dict[str, str]  # prefixes of file:// addresses → the user's names of these places
 
     def named(self, url: str) -> str:
-        """Return an address as the user knows it."""
         for begins, name in self.called.items():
             if url.startswith(begins):
                 return name + url.removeprefix(begins)
@@ -83,10 +82,7 @@ def is_address(place: Path | str) -> bool:
 
 
 def send(file: Path, address: str) -> None:
-    """Copy a file to an address: `hf://datasets/OWNER/NAME/kb.zip`, `s3://bucket/kb.zip`.
-
-    Raises ConfigError if no installed package opens it, InputError if it cannot be written.
-    """
+    """Copy a file to an address; raises ConfigError or InputError if it cannot be written."""
     store, root = _store(address)
     try:
         store.put_file(str(file), root)
@@ -278,10 +274,7 @@ def read_each(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
 
 
 class Parallel:
-    """Bulk work in this process, with streams read ahead by threads; plugins add other workers.
-
-    Results come in the order of the items; only a few are started ahead.
-    """
+    """Bulk work in this process, in the order of the items; plugins add other workers."""
 
     is_remote = False  # whether functions run in other processes, on copies of their arguments
 

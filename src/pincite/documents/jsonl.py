@@ -161,7 +161,6 @@ def has_queries(path: Path) -> bool:
 
 
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
-    """Yield the document in each line, or what is wrong with the line."""
     if has_queries(path):
         yield Unchecked(path.resolve().as_uri(), Reason.UNSUPPORTED_TYPE, f"{path.name}: {QUERIES}")
         return
@@ -184,10 +183,7 @@ def _document(line: Line, limits: Limits) -> Found:
 
 
 def addressed_records(path: Path, limits: Limits) -> Iterator[tuple[Line, JsonRecord]]:
-    """Yield each line with its record, which is empty if it has no address.
-
-    Ends with a broken line after thousands of consecutive lines without an address.
-    """
+    """Yield each line with its record, empty if it has no address; thousands of those end it."""
     in_a_row = 0
     for line in lines(path, limits):
         record = record_of(line, limits)
@@ -201,16 +197,13 @@ def addressed_records(path: Path, limits: Limits) -> Iterator[tuple[Line, JsonRe
 
 
 def document_in(record: JsonRecord, where: str, limits: Limits, kind: str = "jsonl") -> Found:
-    """Convert a record to a document; `where` is file and line, `kind` the default kind.
-
-    BEIR articles with only a title use the title as the text.
-    """
+    """Convert a record to a document; `where` is file and line, `kind` the default kind."""
     url, text = address_of(record), record.get("text")
     if not url or not isinstance(text, str):
         missing = "text" if url else "url (or id)"
         return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
     title = one_line(field_of(record, "title"))
-    text = clean_text(text) or (title if "_id" in record else "")
+    text = clean_text(text) or (title if "_id" in record else "")  # BEIR has such articles
     if fault := unusable(text, url, where, limits):
         return fault
     meta = {
@@ -227,7 +220,6 @@ def document_in(record: JsonRecord, where: str, limits: Limits, kind: str = "jso
         kind=field_of(record, "kind") or kind,
         published=field_of(record, "published", "date"),
         fetched=field_of(record, "fetched"),
-        # A stated language takes precedence over a detected one.
         language=code_of(field_of(record, "language", "lang")) or language_of(text),
         meta=meta,
     )

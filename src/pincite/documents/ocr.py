@@ -150,5 +150,6 @@ def straighten_lines(texts: Sequence[str], boxes: Sequence[Box], points: float) 
         y = sum(y - slope * x for x, y in box) / 4
         left, right = (x + slope * y for x, y in box[:2])
         size = usual if usual / OTHER_SIZE < height < usual * OTHER_SIZE else height
-        lines.append(Line(text, -points * y, points * left, points * right, points * size))
+        if text := text.strip():
+            lines.append(Line(text, -points * y, points * left, points * right, points * size))
     return sorted(lines, key=lambda line: -line.baseline)

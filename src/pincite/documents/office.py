@@ -33,7 +33,6 @@ from pincite.types import Document, Reason, Unchecked
 
 # ── ZIP files ─────────────────────────────────────────────────────────────────────────────────────
 
-# Such files are untrusted, so the number, size and compression of their parts are bounded.
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
 Found = Document | Unchecked
 
@@ -108,8 +107,7 @@ class Parts:
     def copied(self, endings: tuple[str, ...], most_text: int) -> io.BytesIO:
         """Copy the parts with these endings to a ZIP without compression.
 
-        For libraries that unpack a ZIP themselves, without limits. A part is refused if more than
-        `most_text` bytes in a row have no tag; from half of that it may be.
+        Some libraries unpack without limits. More than `most_text` bytes without a tag are refused.
         """
         copy, half = io.BytesIO(), most_text // 2
         with zipfile.ZipFile(copy, "w") as target:

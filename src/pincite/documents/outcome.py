@@ -49,7 +49,6 @@ REASONS = {
     "listing": (Reason.LISTING, "the page is a list of other pages"),
     "front": (Reason.FRONT_PAGE, "the copy is the site's front page"),
 }
-# An address of search results or of a topic: its page is supposed to be a list.
 _PATTERNS = patterns(__file__, "outcome")
 
 
@@ -253,10 +252,7 @@ def candidate_kinds(page: Signs) -> dict[str, str]:
 
 
 def features(kind: str, page: Signs) -> dict[str, float]:
-    """Return the features of the regression for one kind; empty if the page cannot be that.
-
-    A notice says what it is in its title or headline, unless it is very short.
-    """
+    """Return the features of the regression for one kind; empty if the page cannot be that."""
     lines, parts, own = _lines(page.text), title_parts(page.title), _own_sentences(page)
     n_own = _count_words(own)
     lead = [text for text in (page.headline, _first_sentence(page)) if _means_this_page(text)]
@@ -264,6 +260,7 @@ def features(kind: str, page: Signs) -> dict[str, float]:
     in_headline = _share_of_cues(kind, page.headline)
     explains = (kind == "parked" and _is_domain(page)) or declares(kind, page)
     odd = [] if explains else [sentence for sentence in own if not _is_of_notice(sentence)]
+    # A notice says what it is in its title or headline, unless it is very short.
     most = EXPLAINED_WORDS if kind in EXPLAINED and not odd else UNHEADED_WORDS
     if max(in_title, in_headline) < HEADED and n_own > most and not page.at_front:
         return {}
@@ -340,7 +337,6 @@ def cue_pattern(kind: str) -> re.Pattern[str]:
 
 
 def _is_domain(page: Signs) -> bool:
-    """Whether a page is named after its domain."""
     return any(map(_DOMAIN.fullmatch, (page.headline, *title_parts(page.title))))
 
 

@@ -176,7 +176,6 @@ def _pubmed_document(record: Any, where: str, limits: Limits) -> Document | Unch
         **_corrections(citation, types),
         "coverage": "abstract",
     }
-    # The English title, else the original title.
     tags = ("ArticleTitle", "VernacularTitle")
     titles = (cleaned_title(line_of(article.find(tag))) for tag in tags)
     return Document(
@@ -313,7 +312,6 @@ def _jats_document(article: Any, body: Body) -> Document | Unchecked:
         url = of_pmc or (doi_address(ids["doi"]) if ids["doi"] else url)
     main = [b for name in ("body", "floats-group") for b in _blocks(parts.get(name))]
     blocks = [*_abstracts(front), *main, *_blocks(parts.get("back"))]
-    # Drop consecutive duplicates.
     texts = [block for before, block in zip(["", *blocks], blocks, strict=False) if block != before]
     text = clean_text("\n\n".join(texts))
     tags = ("article-title", "subtitle")

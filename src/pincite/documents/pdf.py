@@ -25,8 +25,7 @@ from pincite.text import patterns
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
 from pincite.types import Document, Reason, Unchecked
 
-# Default titles of word processors.
-_NO_TITLE = patterns(__file__, "pdf")["no_title"]
+_NO_TITLE = patterns(__file__, "pdf")["no_title"]  # defaults of word processors
 
 # A scan may have a stamp or a title in its text layer, and margins that were cut away.
 FEW_WORDS, COVERED = 20, 0.5
@@ -335,8 +334,12 @@ class _Line:
         right = self._page.right(self.last.end - 1)
         if len(self._texts) > 1 and not self._shifted:  # often begins in bold or small capitals
             self._size = max(self._size, self._page.size(self.last.start))
-        text, right = " ".join(self._texts).strip(), max(right, self._left)
-        return Line(text, self._baseline, self._left, right, self._size, tuple(self._lefts))
+        # Signs without a code and marks of footnotes are no words.
+        words = [
+            (text, x) for text, x in zip(self._texts, self._lefts, strict=True) if text.strip()
+        ]
+        text, lefts = " ".join(text for text, _ in words).strip(), tuple(x for _, x in words)
+        return Line(text, self._baseline, self._left, max(right, self._left), self._size, lefts)
 
 
 def power(base: str, raised: str) -> str:

@@ -88,9 +88,8 @@ def read_bytes(
 def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Found]:
     """Yield the documents of a file: one page, or those of an archive or collection in order.
 
-    A single page's address is the one that it states for itself, else its `file:` URI. A file with
-    thousands of consecutive broken records is given up. Raises InputError if it is not a readable
-    file.
+    A single page's address is the one that it states for itself, else its `file:` URI. Thousands of
+    broken records in a row end the reading. Raises InputError if it is not a readable file.
     """
     if not path.is_file():
         fault = "is a folder" if path.is_dir() else "does not exist"
@@ -238,7 +237,6 @@ def read_scan(reader: str, body: Body, without: Document | Unchecked) -> Documen
 
 
 def scans_file() -> Path:
-    """Return the cache of what was recognised."""
     return cache_folder() / "scans.sqlite"
 
 

@@ -42,10 +42,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 def read(reader: str, body: Body) -> list[Found]:
-    """Read a body with `reader`, a name known to `read_here`, in a worker; Ctrl-C ends that.
-
-    Raises ImportError if a library that the reader needs is missing.
-    """
+    """Read a body by `read_here` in a worker; raises ImportError if a library is missing."""
     reply = _POOL.request(reader, [body])
     if "found" in reply:
         return [found_in(one) for one in reply["found"][0]]
@@ -55,10 +52,8 @@ def read(reader: str, body: Body) -> list[Found]:
 
 
 def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
-    """Read bodies in order; items that are already results pass through.
-
-    Small bodies are batched: sending a PubMed record takes longer than reading it.
-    """
+    """Read bodies in order; items that are already results pass through."""
+    # Small bodies are batched: sending a PubMed record takes longer than reading it.
     group, n_bytes = list[Body | Found](), 0
     for item in items:
         group.append(item)
@@ -121,10 +116,7 @@ class _Process:
         self.n_read = 0
 
     def request(self, frames: Sequence[bytes], seconds: float) -> dict[str, Any]:
-        """Return the reply, or `died` with the exit code if the worker ended.
-
-        `seconds` is the processor time allowed for all documents in the request.
-        """
+        """Return the reply within `seconds` of the processor, or `died` with the exit code."""
         self.n_read += 1
         reply = None
         timer = threading.Timer(UNCOUNTED * seconds, self._process.kill)
@@ -164,8 +156,7 @@ class _Pool:
     def request(self, reader: str, bodies: Sequence[Body], *, retry: bool = True) -> dict[str, Any]:
         """Return a worker's reply about bodies with the same limits, or how it ended.
 
-        A failure in a used worker may be due to memory or damage from earlier documents, so the
-        bodies are retried in a fresh one (`retry`).
+        A used worker may fail because of earlier documents, so a fresh one retries (`retry`).
         """
         names = ("url", "content_type", "fetched")
         known = [{name: getattr(body, name) for name in names} for body in bodies]

@@ -75,7 +75,6 @@ def span_of(stated: str | None) -> int:
 
 
 def cell_of(element: Any, text: str) -> Cell:
-    """Return a cell of HTML or JATS with its spans."""
     columns, rows = (span_of(element.get(name)) for name in ("colspan", "rowspan"))
     header = element.tag.lower() == "th" or element.getparent().getparent().tag.lower() == "thead"
     return Cell(text, columns, rows, header)
@@ -102,10 +101,7 @@ def grid_of(rows: Iterable[Sequence[Cell]]) -> Grid:
 
 
 def lines_of(grid: Grid, caption: str = "", *, headed: bool = False) -> list[str]:
-    """Return the table in words, or its cells as they stand if it is no table of data.
-
-    `headed`: the first row has the headers, as in CSV files.
-    """
+    """Return the table in words, or its cells as they stand; `headed`: the first row is a head."""
     width = max(map(len, grid), default=0)
     titles = list(filter(None, [_MARKS.sub("", one_line(caption))]))
     while len(grid) > 2 and len(grid[0]) == width and _is_merged(grid[0]):
@@ -205,7 +201,6 @@ def _row(row: Sequence[Cell], columns: Sequence[tuple[str, str]], section: str) 
 
 
 def read_csv(body: Body) -> Document | Unchecked:
-    """Read a file of comma-, semicolon- or tab-separated values."""
     text = decode(body.data, body.charset)
     lines = (text or "").replace("\0", "").splitlines(keepends=True)
     delimiter = max(",;\t|", key=lambda sign: sum(sign in line for line in lines[:50]))
@@ -213,7 +208,6 @@ def read_csv(body: Body) -> Document | Unchecked:
         rows = _in_english(list(csv.reader(lines, delimiter=delimiter)), text or "")
     except csv.Error as error:
         return Unchecked(body.url, Reason.UNDECODABLE, f"not readable as CSV: {error}")
-    # Nothing but the file's name says what it is about.
     title = name_in_words(body.url)
     return document_of(body, "csv", text and of_sheet(rows), {"title": title})
 
