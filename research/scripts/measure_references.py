@@ -1,6 +1,6 @@
 """HALLMARK: invented and altered bibliography entries (MIT; PINCITE_SHARED names its folder).
 
-    pytest -o python_files=measure_*.py -m '' research/scripts/measure_references.py
+pytest -o python_files=measure_*.py -m '' research/scripts/measure_references.py
 """
 
 import gzip
@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from pincite.references import catalogue, read
-from pincite.references.catalogue import Work, ask, ids_of
+from pincite.references import Work, catalogue, ids_of, read
 from pincite.references.matching import key_of
-from pincite.references.outcomes import Outcome, Status, decide, with_faults
+from pincite.references.outcomes import Outcome, Status, ask, decide, with_faults
 from pincite.types import FaultKind
 
 DATA = Path(os.environ.get("PINCITE_SHARED", "none"), "data", "references")

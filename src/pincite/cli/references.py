@@ -14,8 +14,16 @@ from rich.console import Console
 from pincite import codec
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import catalogue, imports, online, read, report
-from pincite.references.catalogue import Lookup, Source
+from pincite.references import (
+    Service,
+    Source,
+    catalogue,
+    imports,
+    online,
+    read,
+    report,
+    users_catalogue,
+)
 from pincite.references.outcomes import Status
 from pincite.report.cells import one_line
 from pincite.types import Claim
@@ -25,7 +33,7 @@ catalogue_option = click.option(
     "--catalogue",
     "place",
     type=options.FilePath,
-    default=catalogue.place,
+    default=users_catalogue,
     show_default="in the user's data folder",
     help="Catalogue of works, as `pincite works import` writes it.",
 )
@@ -117,7 +125,7 @@ def references(
     settings = options.load_settings(given)
     listed = read.read(files)
     with ExitStack() as stack, options.progress(quiet) as display:
-        sources, services = list[Source](), list[Lookup]()
+        sources, services = list[Source](), list[Service]()
         if place.is_file():
             sources.append(stack.enter_context(catalogue.open_catalogue(place)))
         if corpus:
