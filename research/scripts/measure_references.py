@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def outcomes(
     entries: Sequence[tuple[dict[str, Any], read.Reference]], works: Sequence[Work], file: Path
 ) -> Iterator[tuple[dict[str, Any], read.Reference, Outcome, set[str]]]:
     """Each entry, its outcome, and all that was named."""
-    with catalogue.open_catalogue(file) as place:
+    with closing(catalogue.Catalogue(file)) as place:
         place.add("hallmark", 1, works)
         for row, reference in entries:
             (cited,) = with_faults([reference.citation], TODAY)

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def cited(**given: Any) -> Citation:
 
 @pytest.fixture
 def works(tmp_path: Path) -> Iterator[Catalogue]:
-    with catalogue.open_catalogue(tmp_path / "works.sqlite") as found:
+    with closing(Catalogue(tmp_path / "works.sqlite")) as found:
         yield found
 
 
@@ -267,7 +268,7 @@ def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
                 (found,) = corpora.get([document.url])
             assert found
             assert retraction_of(found) is known
-            with catalogue.open_catalogue(users_catalogue()) as works:
+            with closing(Catalogue(users_catalogue())) as works:
                 works.add("notices", 1, [notice])
 
 

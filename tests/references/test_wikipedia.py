@@ -1,6 +1,7 @@
 """References as Wikipedia has them, against a catalogue of about half of the works."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[catalogue.Catalo
         notices = [Notice(NoticeKind(kind), *rest) for kind, *rest in given.pop("notices", ())]
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
         records.append(Work(**(given | lists), notices=tuple(notices), source="Crossref"))
-    with catalogue.open_catalogue(tmp_path_factory.mktemp("works") / "works.sqlite") as found:
+    with closing(catalogue.Catalogue(tmp_path_factory.mktemp("works") / "works.sqlite")) as found:
         found.add("works", 1, records)
         yield found
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,16 +14,8 @@ from rich.console import Console
 from pincite import codec
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import (
-    Service,
-    Source,
-    catalogue,
-    imports,
-    online,
-    read,
-    report,
-    users_catalogue,
-)
+from pincite.references import Service, Source, imports, online, read, report, users_catalogue
+from pincite.references.catalogue import Catalogue, CorpusRecords
 from pincite.references.outcomes import Status
 from pincite.report.cells import one_line
 from pincite.types import Claim
@@ -127,12 +119,12 @@ def references(
     with ExitStack() as stack, options.progress(quiet) as display:
         sources, services = list[Source](), list[Service]()
         if place.is_file():
-            sources.append(stack.enter_context(catalogue.open_catalogue(place)))
+            sources.append(stack.enter_context(closing(Catalogue(place))))
         if corpus:
             from pincite.corpora import open_corpora
 
             found_in = stack.enter_context(open_corpora(settings, [*corpus]))
-            sources.append(catalogue.CorpusRecords(found_in.get, found_in.lexical()))
+            sources.append(CorpusRecords(found_in.get, found_in.lexical()))
         if settings.web.online:
             services = stack.enter_context(online.open_services(settings.references, settings.web))
         if not sources and not services:
@@ -193,7 +185,7 @@ def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
     \b
     pincite works import crossref.jsonl.gz pubmed26n0001.xml.gz retraction_watch.csv
     """
-    with catalogue.open_catalogue(place) as records, options.resumable():
+    with closing(Catalogue(place)) as records, options.resumable():
         for file in files:
             if not file.is_file():
                 raise InputError(f"{file} is no file. Expected records of works.")

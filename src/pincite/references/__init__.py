@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -21,11 +21,8 @@ ABOUT_OTHERS = "notice"  # the kind of a record that is about other works: an er
 ARXIV_DOI = "10.48550/arxiv."  # registered by DataCite since 2022
 
 
-# ── Notices ──────────────────────────────────────────────────────────────────────────────────────
-
-
 class NoticeKind(StrEnum):
-    """What a notice says of a work. All but the last are `Status`es."""
+    """What a notice says of a work; the gravest first. All but the last are `Status`es."""
 
     RETRACTED = "retracted"
     WITHDRAWN = "withdrawn"
@@ -41,15 +38,7 @@ class NoticeKind(StrEnum):
         return self in (self.RETRACTED, self.WITHDRAWN, self.PARTLY_RETRACTED, self.CONCERN)
 
 
-# The order in which notices are listed.
-SEVERITY = {
-    NoticeKind.RETRACTED: 1,
-    NoticeKind.WITHDRAWN: 2,
-    NoticeKind.PARTLY_RETRACTED: 3,
-    NoticeKind.CONCERN: 4,
-    NoticeKind.SUPERSEDED: 5,
-    NoticeKind.CORRECTED: 6,
-}
+SEVERITY = {kind: n for n, kind in enumerate(NoticeKind)}  # the smaller, the graver
 # Crossref's types of updates, Retraction Watch's natures, and what the readers of papers state.
 KINDS = {
     **dict.fromkeys(("retraction", "removal", "yes"), NoticeKind.RETRACTED),
@@ -80,9 +69,8 @@ class Notice:
 def in_force(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     """The notices of a work that were not taken back, the gravest first.
 
-    One without a date is left out beside a dated one of its kind. A reinstatement takes back what
-    is dated no later, and what has no date. A reinstatement without a date takes nothing back: the
-    work may have been retracted after it.
+    One without a date gives way to a dated one of its kind. A reinstatement takes back what is
+    dated no later, or undated. If it has no date itself, the work may have been retracted again.
 
     >>> retracted = Notice(NoticeKind.RETRACTED, date="2019-05-03")
     >>> in_force([retracted, Notice(NoticeKind.REINSTATED, date="2019")])
@@ -91,8 +79,7 @@ def in_force(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     True
     """
     distinct = dict.fromkeys(notices)
-    reinstatements = [n.date for n in distinct if n.kind is NoticeKind.REINSTATED]
-    reinstated = max(reinstatements, default="")
+    reinstated = max((n.date for n in distinct if n.kind is NoticeKind.REINSTATED), default="")
     dated_kinds = {n.kind for n in distinct if n.date}
     kept = []
     for notice in distinct:
@@ -110,9 +97,6 @@ def _is_no_later(stated: str, other: str) -> bool:
     (True, False, False)
     """
     return bool(other) and stated[: len(other)] <= other
-
-
-# ── Works ────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +165,9 @@ def arxiv_of(doi: str) -> str:
 
 
 def without_version(arxiv: str) -> str:
-    """An arXiv number without its version.
-
-    >>> without_version("2101.00001v2"), without_version("hep-th/9901001")
-    ('2101.00001', 'hep-th/9901001')
-    """
+    """An arXiv number without its version."""
     number, _, version = arxiv.rpartition("v")
     return number if number and version.isdecimal() else arxiv
-
-
-# ── Sources ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class Unanswered(NamedTuple):
@@ -234,9 +211,9 @@ def open_users_catalogue() -> AbstractContextManager["Catalogue | None"]:
     """Open the user's catalogue of works, a source; None if nothing was imported yet."""
     if not users_catalogue().is_file():
         return nullcontext()
-    from pincite.references.catalogue import open_catalogue
+    from pincite.references.catalogue import Catalogue
 
-    return open_catalogue(users_catalogue())
+    return closing(Catalogue(users_catalogue()))
 
 
 @dataclass(slots=True)

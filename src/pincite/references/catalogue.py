@@ -11,33 +11,21 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from pincite import references
 from pincite.errors import CorpusError
 from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
-from pincite.references import (
-    Imported,
-    Notice,
-    NoticeKind,
-    Work,
-    WorkId,
-    ids_of,
-    in_force,
-    kind_of,
-    notice_record,
-)
+from pincite.references import Imported, Notice, NoticeKind, Work, WorkId, ids_of, notice_record
 from pincite.references.matching import key_of, words_of
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text import identifiers
 from pincite.types import Citation, Document
-
-# ── The catalogue ────────────────────────────────────────────────────────────────────────────────
 
 RECORDS_A_STEP = 5_000  # stored in one transaction
 MOST_WITH_AN_ID = 20  # records returned for an identifier, or with exactly the same title
@@ -68,20 +56,10 @@ _WITH_TITLE = f"SELECT id, record FROM works WHERE title = ? LIMIT {MOST_WITH_AN
 _WITH_WORD = f"SELECT rowid FROM words WHERE words MATCH ? LIMIT {MOST_READ}"  # noqa: S608
 _NOTICES_WITH_ID = "SELECT notice FROM notices WHERE kind = ? AND value = ?"
 # An import that was stopped has not counted its words yet: those are in the index only.
-_FREQUENCY = """
-SELECT coalesce(
-    (SELECT n FROM frequency WHERE word = ?1), (SELECT doc FROM vocabulary WHERE term = ?1)
-)
-"""
+_FREQUENCY = """SELECT coalesce(
+(SELECT n FROM frequency WHERE word = ?1), (SELECT doc FROM vocabulary WHERE term = ?1))"""
 # `words` does not keep the titles: to forget a record it must be told its title again.
 _FORGET_WORDS = "INSERT INTO words (words, rowid, title) VALUES ('delete', ?, ?)"
-
-
-class StoredWork(NamedTuple):
-    """A row of the catalogue."""
-
-    row: int
-    record: str  # JSON
 
 
 class Counted(NamedTuple):
@@ -122,36 +100,35 @@ class Catalogue:
         return hashlib.sha256(repr(files).encode()).hexdigest()[:12]
 
     def lookup(self, citation: Citation) -> list[Work]:
+        return self.find(ids_of(citation), citation.title or "")
+
+    def find(self, ids: Sequence[WorkId], title: str = "") -> list[Work]:
         """Return the works, then the notices about them that other records have stated."""
-        ids = ids_of(citation)
-        found = [*self._with_ids(ids), *self._with_title(citation.title or "")]
-        works = [_work(stored.record) for stored in dict.fromkeys(found)]
+        by_row = dict[int, Work]()
+        for work_id in ids:
+            by_row |= self._works(_WITH_ID, work_id)
+        by_row |= self._with_title(title)
+        works = [*by_row.values()]
         return [*works, *self._notices_about(ids, works)]
 
-    def with_ids(self, ids: Sequence[WorkId]) -> list[Work]:
-        """As `lookup`, by identifiers alone."""
-        works = [_work(stored.record) for stored in self._with_ids(ids)]
-        return [*works, *self._notices_about(ids, works)]
+    def _works(self, query: str, values: Sequence[str | int]) -> dict[int, Work]:
+        """The works that a query selects, by row."""
+        return {row: _work(record) for row, record in self._db.execute(query, values)}
 
-    def _with_ids(self, ids: Sequence[WorkId]) -> list[StoredWork]:
-        rows = (row for work_id in ids for row in self._db.execute(_WITH_ID, work_id))
-        return [StoredWork(*row) for row in rows]
-
-    def _with_title(self, title: str) -> list[StoredWork]:
+    def _with_title(self, title: str) -> dict[int, Work]:
         """The records with the same title; else the closest by their rarest words."""
         words = sorted(set(words_of(title)))
         if not words:
-            return []
-        if same := self._db.execute(_WITH_TITLE, [key_of(title)]).fetchall():
-            return [StoredWork(*row) for row in same]
+            return {}
+        if same := self._works(_WITH_TITLE, [key_of(title)]):
+            return same
         scores = defaultdict[int, float](float)
         for word, n_records in self._rarest(words):
             for (row,) in self._db.execute(_WITH_WORD, [f'"{word}"']):
                 scores[row] += 1 / n_records
         best = nlargest(CLOSEST, scores, key=lambda row: scores[row])
         marks = ",".join("?" * len(best))
-        query = f"SELECT id, record FROM works WHERE id IN ({marks})"  # noqa: S608
-        return [StoredWork(*row) for row in self._db.execute(query, best)]
+        return self._works(f"SELECT id, record FROM works WHERE id IN ({marks})", best)  # noqa: S608
 
     def _rarest(self, words: Sequence[str]) -> list[tuple[str, int]]:
         """The words that the fewest records have, with how many: together MOST_READ at most.
@@ -220,20 +197,17 @@ class Catalogue:
 
     def _replace(self, work: Work) -> None:
         """Store a record in place of the one with the same key."""
-        key, find = _key(work), "SELECT id, record FROM works WHERE key = ?"
-        for old in [StoredWork(*row) for row in self._db.execute(find, [key])]:
-            self._db.execute("DELETE FROM works WHERE id = ?", [old.row])
-            self._db.execute("DELETE FROM ids WHERE work = ?", [old.row])
-            self._db.execute(_FORGET_WORDS, (old.row, _indexed(_work(old.record))))
+        key = _key(work)
+        for old, older in self._works("SELECT id, record FROM works WHERE key = ?", [key]).items():
+            self._db.execute("DELETE FROM works WHERE id = ?", [old])
+            self._db.execute("DELETE FROM ids WHERE work = ?", [old])
+            self._db.execute(_FORGET_WORDS, (old, " ".join(words_of(older.title))))
         insert = "INSERT INTO works (key, title, record) VALUES (?, ?, ?)"
         row = self._db.execute(insert, (key, key_of(work.title), _json_of(work))).lastrowid
-        self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, _indexed(work)))
+        words = " ".join(words_of(work.title))
+        self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, words))
         rows = ((*work_id, row) for work_id in work.ids if all(map(str.isprintable, work_id)))
         self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", rows)
-
-
-def open_catalogue(path: Path) -> closing[Catalogue]:
-    return closing(Catalogue(path))
 
 
 def _key(work: Work) -> str:
@@ -249,11 +223,6 @@ def _key(work: Work) -> str:
     else:
         own = f"{key_of(work.title)}|{work.authors[:1]}|{work.years[:1]}|{work.isbns}"
     return hashlib.sha256(f"{work.source}|{own}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _indexed(work: Work) -> str:
-    """The words by which a title is found."""
-    return " ".join(words_of(work.title))
 
 
 def _json_of(record: Work | Notice) -> str:
@@ -273,8 +242,6 @@ def _notice(values: dict[str, str]) -> Notice:
     return Notice(**(values | {"kind": NoticeKind(values["kind"])}))  # type: ignore[arg-type]
 
 
-# ── Documents of corpora ─────────────────────────────────────────────────────────────────────────
-
 HITS = 20  # passages of a corpus read for a title
 _RETRACTIONS = {  # as `retraction_of` reads them in a document's metadata
     NoticeKind.RETRACTED: Retraction.YES,
@@ -292,14 +259,14 @@ def with_notices(document: Document, works: Catalogue) -> Document:
         "pmid": meta.get("pmid") or identifiers.pmid_of_url(url),
     }
     ids = [(kind, value.lower()) for kind, value in stated.items() if value]
-    notices = in_force(notice for work in works.with_ids(ids) for notice in work.notices)
+    notices = references.in_force(notice for work in works.find(ids) for notice in work.notices)
     retraction = _RETRACTIONS.get(notices[0].kind) if notices else None
     if not retraction or retraction_of(document) is Retraction.YES:
         return document
     doi, day = notices[0].doi, notices[0].date
-    reference = f"Notice: doi:{doi} {day}".strip() if doi else ""
-    references = SEPARATOR.join(filter(None, (meta.get("notices"), reference)))
-    return replace(document, meta={**meta, "retracted": retraction, "notices": references})
+    stated_notice = f"Notice: doi:{doi} {day}".strip() if doi else ""
+    all_notices = SEPARATOR.join(filter(None, (meta.get("notices"), stated_notice)))
+    return replace(document, meta={**meta, "retracted": retraction, "notices": all_notices})
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +288,7 @@ class CorpusRecords:
 
 
 def _of_document(document: Document) -> Work:
-    meta, kind = document.meta, kind_of(retraction_of(document))
+    meta, kind = document.meta, references.kind_of(retraction_of(document))
     dates = (meta.get("pubdate", ""), document.published or "")
     years = [int(date[:4]) for date in dates if date[:4].isdecimal()]
     return Work(

@@ -1,8 +1,5 @@
 """Services on the web as sources of works, each with the addresses it is asked at.
 
-    with online.open_services(settings.references, settings.web) as services:
-        answers = ask(citation, [catalogue], services)
-
 Identifiers are asked for first, then titles, then the archive's copy of a page. A record or a
 definite miss is cached, so that a run which was stopped goes on where it was. Everything else (a
 refusal, a time-out, a reply in another form) is a `FetchError`: it says nothing about a reference.
@@ -17,18 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from pincite import references
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
-from pincite.references import (
-    Imported,
-    Notice,
-    NoticeKind,
-    Service,
-    Work,
-    arxiv_of,
-    ids_of,
-    imports,
-)
+from pincite.references import Imported, Notice, NoticeKind, Service, Work, ids_of, imports
 from pincite.references.imports import try_make
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text import tables_beside
@@ -96,7 +85,7 @@ def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
         if relation.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
     ]
     general = (item.get("types") or {}).get("resourceTypeGeneral", "")
-    arxiv = arxiv_of(doi)
+    arxiv = references.arxiv_of(doi)
     yield Work(
         one_line(titles[0]["title"]),
         tuple(filter(None, (one_line(maker.get("name")) for maker in item.get("creators") or ()))),
