@@ -1,6 +1,6 @@
 """HALLMARK: invented and altered bibliography entries (MIT; PINCITE_SHARED names its folder).
 
-    pytest -o python_files=measure_*.py -m '' research/scripts/measure_references.py
+pytest -o python_files=measure_*.py -m '' research/scripts/measure_references.py
 """
 
 import gzip
@@ -11,15 +11,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pincite.references import catalogue, read
-from pincite.references.catalogue import Work, ask, ids_of
+from pincite.references import Work, catalogue, ids_of, read
 from pincite.references.matching import key_of
-from pincite.references.outcomes import Outcome, Status, decide, with_faults
+from pincite.references.outcomes import Outcome, Status, ask, decide, with_faults
 from pincite.types import FaultKind
 
 DATA = Path(os.environ.get("PINCITE_SHARED", "none"), "data", "references")
@@ -96,7 +96,7 @@ def outcomes(
     entries: Sequence[tuple[dict[str, Any], read.Reference]], works: Sequence[Work], file: Path
 ) -> Iterator[tuple[dict[str, Any], read.Reference, Outcome, set[str]]]:
     """Each entry, its outcome, and all that was named."""
-    with catalogue.open_catalogue(file) as place:
+    with closing(catalogue.Catalogue(file)) as place:
         place.add("hallmark", 1, works)
         for row, reference in entries:
             (cited,) = with_faults([reference.citation], TODAY)

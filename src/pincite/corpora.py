@@ -19,7 +19,7 @@ from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 from pincite.notes import Note
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
-from pincite.references import catalogue
+from pincite.references import open_users_catalogue
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import merge_by_share, pool_hits
 from pincite.runtime import Place, Places, encoder, served_encoder
@@ -181,8 +181,13 @@ def open_corpora(settings: Settings, corpora: Places) -> Iterator[Corpora]:
                 continue
             chosen = encoder_name(settings, place, several=len(places) > 1)
             opened[name] = stack.enter_context(engines.open(place, load_encoder(chosen)))
-        works = stack.enter_context(catalogue.of_user())
-        yield Corpora(opened) if works is None else Corpora(opened, works.marked)
+        works = stack.enter_context(open_users_catalogue())
+        if works is None:
+            yield Corpora(opened)
+            return
+        from pincite.references.catalogue import with_notices
+
+        yield Corpora(opened, partial(with_notices, works=works))
 
 
 def name_corpora(corpora: Places) -> dict[str, Place]:

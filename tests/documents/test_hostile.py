@@ -337,7 +337,9 @@ def test_only_the_first_refusals_are_listed(tmp_path: Path) -> None:
         EmbeddedCorpus.create(tmp_path / "kb", None) as corpus,
         Origins(tmp_path / "kb") as origins,
     ):
-        outcome = update(corpus, origins, [docs], UpdateOptions(), lambda now: calls.append(now.n_found))
+        outcome = update(
+            corpus, origins, [docs], UpdateOptions(), lambda now: calls.append(now.n_found)
+        )
     assert len(outcome.unread) == MAX_REFUSALS
     assert outcome.n_unread == 3_000
     assert len(outcome.added) == 1

@@ -97,14 +97,6 @@ def test_a_short_paragraph_says_nothing() -> None:
     assert WITHOUT_LIST.split(claim(before=""), given, (), None, None)[1] == ()
 
 
-def test_labels_of_citations() -> None:
-    assert WITHOUT_LIST.listing_of("https://bad.example.org/") is None
-    assert RULES.listing_of(None) is None
-    listing = RULES.listing_of("https://x.example/")
-    assert listing is not None
-    assert listing.reliability is Reliability.UNLISTED
-
-
 def test_a_page_that_says_that_it_copies_wikipedia_is_not_suggested() -> None:
     article = "https://en.wikipedia.org/wiki/X"
     pages = {

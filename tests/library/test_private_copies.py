@@ -13,13 +13,11 @@ from pathlib import Path
 
 import pytest
 from documents.builders import locked_pdf, paragraph_lines, pdf
-from support.articles import parse_article
 from support.found import document as found_document
 from support.found import refusal
 from support.rows import each_row
 from verify.test_verify import WordVerifier
 
-from pincite import types
 from pincite.documents.body import Limits
 from pincite.documents.read import read_bytes
 from pincite.errors import ConfigError, InputError
@@ -222,10 +220,6 @@ PAGES = [
     ["The harbour was dredged again.", "Ships came from Norway and Holland."],
     ["The tram reached the harbour in 1922.", "It ran until the war."],
 ]
-BOOK = (
-    "The bridge opened in 1911.<ref>{{cite book |last=Ito |first=Mei |title=The Harbour of Varde "
-    "|publisher=Quay Press |page=%s}}</ref>"
-)
 
 
 def book(pages: list[list[str]] = PAGES) -> bytes:
@@ -255,11 +249,6 @@ def found(
     dead = copies(folder, lambda url: Unchecked(url, Reason.DEAD, "HTTP 404"))
     pipeline = VerifyPipeline(WordVerifier(), dead, threshold=0.55)
     return pipeline.finding(Claim("c", text, citations=(cited,))).citations[0]
-
-
-def place(result: CitationResult) -> types.Place:
-    assert result.place is not None
-    return result.place
 
 
 def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
@@ -308,17 +297,6 @@ def test_numbers_of_a_work_are_normalised_or_none() -> None:
     assert work_key("", ["Ito"]) is None
 
 
-def test_a_book_without_any_number(tmp_path: Path) -> None:
-    (tmp_path / "book.pdf").write_bytes(book())
-    article = parse_article(BOOK % "2", "Varde Bridge")
-    source = private_copies.cited_source(article.claims[0].citations, "1", "article.wiki")
-    attach(OwnCopies(tmp_path / "own"), source, tmp_path / "book.pdf")
-    (cited,) = parse_article(BOOK % "p. 2", "Another").claims[0].citations
-    result = found(tmp_path, cited)
-    assert result.label is Label.SUPPORTED
-    assert (place(result).page, place(result).elsewhere) == ("2", False)
-
-
 def test_refusals_say_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_copies, "DEFAULT_LIMITS", Limits(max_bytes=2_000))
     store, source = OwnCopies(tmp_path / "own"), private_copies.named_source(ISBN)
@@ -358,18 +336,6 @@ def test_attaching_parses_a_file_once_and_doubts_what_names_nothing(
     assert len(parsed) == 2
 
 
-def test_pages_of_an_excerpt(tmp_path: Path) -> None:
-    attached(tmp_path, ISBN, book(), "120-123")
-    result = found(tmp_path, citation(isbn=ISBN, pages="121"))
-    assert (place(result).page, place(result).printed) == ("121", True)
-    assert (place(result).cited, place(result).elsewhere) == ("p. 121", False)
-    wrong = found(tmp_path, citation(isbn=ISBN, pages="123"))
-    assert (wrong.label, wrong.place and wrong.place.elsewhere) == (Label.SUPPORTED, True)
-    result = found(tmp_path, citation(isbn=ISBN, pages="12"))
-    assert refusal(result.outcome).reason is Reason.NOT_SUPPLIED
-    assert "120–123" in refusal(result.outcome).detail
-
-
 def test_the_wrong_number_of_pages(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"are 16 pages, but b\.pdf has 4"):
         attached(tmp_path, ISBN, book(), "120-135")
@@ -388,7 +354,7 @@ def test_a_typed_copy_has_the_pages_that_it_marks(tmp_path: Path) -> None:
     assert (number.label, number.printed) == ("213", True)
 
 
-def test_chapters_of_one_book(tmp_path: Path) -> None:
+def test_a_citation_chooses_chapters_by_their_printed_pages(tmp_path: Path) -> None:
     attached(tmp_path, ISBN, book(PAGES[:2]), "10-11", "one.pdf")
     attached(tmp_path, ISBN, book(PAGES[2:]), "50-51", "two.pdf")
     first, both = held(tmp_path, isbn=ISBN, pages="11"), held(tmp_path, isbn=ISBN)
@@ -397,8 +363,11 @@ def test_chapters_of_one_book(tmp_path: Path) -> None:
     assert both.text.index("harbour was dredged") >= json.loads(both.meta["page_starts"])[2]
     cited = citation(isbn=ISBN, pages="10, 51")
     result = found(tmp_path, cited, "The tram reached the harbour in 1922.")
-    assert (result.label, place(result).page) == (Label.SUPPORTED, "51")
+    assert (result.label, result.place and result.place.page) == (Label.SUPPORTED, "51")
     assert len(digest(result) or "") == 129
+    missed = refusal(OwnSources(OwnCopies(tmp_path / "own"))(citation(isbn=ISBN, pages="12")))
+    assert missed.reason is Reason.NOT_SUPPLIED
+    assert "10–11, 50–51" in missed.detail
 
 
 def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:

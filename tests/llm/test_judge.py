@@ -3,10 +3,8 @@
 import json
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.errors import ServerError
-from pincite.llm.calls import Calls, ReplyCache, tokens_of
+from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.judge import (
-    CONTRADICTS_FROM,
     Examination,
     Judge,
     Row,
@@ -52,11 +49,10 @@ class Scripted:
         return [Completion(each) if isinstance(each, str) else each for each in said]
 
 
-def judge(answer: Any, kept: ReplyCache | None = None, **more: Any) -> tuple[Judge, Scripted]:
+def judge(answer: Any, **more: Any) -> tuple[Judge, Scripted]:
     given = "" if callable(answer) else json.dumps(answer)
     model = Scripted(answer if callable(answer) else lambda prompt: given)
-    calls = Calls({"": model}, memory=kept, record=kept.record if kept else None)
-    return Judge(calls, Templates.load("en", "en"), **more), model
+    return Judge(Calls({"": model}), Templates.load("en", "en"), **more), model
 
 
 def opinion_of(asks: Judge, claim: Claim = CLAIM, source: Document = SOURCE) -> Opinion:
@@ -172,16 +168,6 @@ def test_instructions_in_pages_stay_fenced() -> None:
     assert len(model.asked) == 200
 
 
-def test_replies_are_cached_across_runs(tmp_path: Path) -> None:
-    for n_asked in (1, 0):
-        kept = ReplyCache(tmp_path / "replies.sqlite")
-        asks, model = judge(GOOD, kept)
-        assert opinion_of(asks)
-        assert len(model.asked) == n_asked
-        assert kept.n_rows() == 1
-        kept.close()
-
-
 def test_each_claim_is_asked_about_at_least_at_its_likeliest_passage() -> None:
     asks, model = judge(GOOD)
     both = WithSecondOpinion(WordVerifier(), asks, lambda language: asks)
@@ -288,24 +274,7 @@ def test_contradictions_count_only_if_the_model_tells_them_from_silence() -> Non
 
 
 def test_a_server_that_fails_gives_no_result() -> None:
-    class Gone:
-        fingerprint = "gone@here"
-
-        def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
-            return [ServerError("HTTP 500") for _ in prompts]
-
-    found = examine(Judge(Calls({"": Gone()}), Templates.load("en", "en")))
+    asks, _ = judge(lambda prompt: ServerError("HTTP 500"))
+    found = examine(asks)
     assert isinstance(found, Failed)
     assert found.is_of_run
-
-
-def test_the_rows_are_many_and_balanced() -> None:
-    english = [row for side in rows("en") for row in side]
-    assert len(english) >= 120
-    assert len(ALL) - len(english) >= 40
-    assert len({row.id for row in ALL}) == len(ALL)
-    of_kind = Counter(row.kind for row in english)
-    for kind, n in of_kind.items():
-        true = sum(row.kind == kind and row.label == "support" for row in english)
-        assert 0.4 * n <= true <= 0.6 * n
-    assert CONTRADICTS_FROM < 1

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,19 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.protocols import Query
-from pincite.references import catalogue, imports
-from pincite.references.catalogue import Catalogue, Counted, Imported, Notice, NoticeKind, Work, ask
+from pincite.references import (
+    ABOUT_OTHERS,
+    Imported,
+    Notice,
+    NoticeKind,
+    Work,
+    catalogue,
+    imports,
+    users_catalogue,
+)
+from pincite.references.catalogue import Catalogue, Counted, with_notices
 from pincite.references.imports import with_notice
-from pincite.references.outcomes import Status, decide
+from pincite.references.outcomes import Status, ask, decide
 from pincite.settings import Settings
 from pincite.types import Citation, Document, Hit, Passage, Span
 
@@ -30,13 +40,13 @@ def cited(**given: Any) -> Citation:
 
 @pytest.fixture
 def works(tmp_path: Path) -> Iterator[Catalogue]:
-    with catalogue.open_catalogue(tmp_path / "works.sqlite") as found:
+    with closing(Catalogue(tmp_path / "works.sqlite")) as found:
         yield found
 
 
 def about(kind: NoticeKind, notice: str, date: str, source: str, **ids: str) -> Work:
     notices = (Notice(kind, notice, date, source),)
-    return Work("", kind=catalogue.NOTICE, source=source, notices=notices, **ids)  # type: ignore[arg-type]
+    return Work("", kind=ABOUT_OTHERS, source=source, notices=notices, **ids)  # type: ignore[arg-type]
 
 
 def add(works: Catalogue, *names: str) -> list[Counted]:
@@ -70,12 +80,6 @@ def test_a_notice_is_read_from_the_work_and_from_the_notice() -> None:
     ]
 
 
-def test_a_broken_record_costs_itself() -> None:
-    found = of("crossref.jsonl")
-    assert [n for n, each in enumerate(found) if each is None] == [5, 6]
-    assert isinstance(found[7], Work)
-
-
 def test_openalex_gives_identifiers_and_retractions() -> None:
     first, second = of("openalex.jsonl")
     assert (first.arxiv, first.pmid, first.pmc) == ("2101.00001", "777", "888")
@@ -88,12 +92,6 @@ def test_pubmed_gives_the_notice_with_its_date_and_the_target_of_an_erratum() ->
     assert found[0].notices == (Notice(NoticeKind.RETRACTED, "", "2016-07", "PubMed"),)
     assert found[1] is None
     assert found[2] == about(NoticeKind.CORRECTED, "", "2018", "PubMed", pmid="4005")
-
-
-def test_pubmed_text_is_read_like_its_xml() -> None:
-    (found,) = of("pubmed.nbib")
-    assert (found.title, found.pmid, found.doi) == ("Rye and towers", "5001", "10.1000/n1")
-    assert (found.authors, found.years) == (("Berg, Per",), (2019,))
 
 
 def test_dblp_gives_names_without_numbers_and_preprints() -> None:
@@ -154,7 +152,7 @@ def test_works_are_found_by_identifier_and_by_title(works: Catalogue) -> None:
 def test_an_import_goes_on_where_it_was_stopped(
     works: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "STEP", 2)
+    monkeypatch.setattr(catalogue, "RECORDS_A_STEP", 2)
     file = FILES / "crossref.jsonl"
 
     def stopped() -> Iterator[Imported]:
@@ -165,6 +163,7 @@ def test_an_import_goes_on_where_it_was_stopped(
 
     with pytest.raises(KeyboardInterrupt):
         works.add(file.name, file.stat().st_size, stopped())
+    assert works.lookup(cited(title="Trams of Varde, a small history"))[0].doi == "10.1000/a1"
     again = works.add(file.name, file.stat().st_size, imports.read(file))
     assert again == Counted(2, 1, 2)  # of nine records four were stored
     assert len(works) == 5
@@ -172,12 +171,22 @@ def test_an_import_goes_on_where_it_was_stopped(
 
 
 def test_a_record_that_comes_again_replaces_the_older_one(works: Catalogue) -> None:
-    for title in ("Trams", "Trams and buses of Varde"):
-        works.add(title, 1, [Work(title, doi="10.1000/1", source="Crossref")])
-    assert [each.title for each in works.lookup(cited(doi="10.1000/1"))] == [
-        "Trams and buses of Varde"
-    ]
-    assert works.lookup(cited(title="Trams")) == works.lookup(cited(title="Trams of Varde"))
+    older = Work("Trams of the Varde line", doi="10.1000/1", pmid="8", source="PubMed")
+    newer = Work("Buses and sleep", pmid="8", pmc="9", source="PubMed")
+    for number, record in enumerate((older, newer)):
+        works.add(str(number), 1, [record])
+    assert works.lookup(cited(pmid="8")) == works.lookup(cited(pmc="9")) == [newer]
+    assert works.lookup(cited(doi="10.1000/1")) == []
+    assert works.lookup(cited(title="Trams of a Varde line")) == []
+
+
+def test_a_notice_about_a_book_is_found_by_its_isbn(works: Catalogue) -> None:
+    notice = {"DOI": "10.1000/r", "type": "retraction"}
+    record = {"DOI": "10.1000/x", "title": [], "ISBN": ["9780306406157"], "updated-by": [notice]}
+    works.add("x", 1, imports.crossref(record))
+    (found,) = works.lookup(cited(isbn="978-0-306-40615-7"))
+    assert found.isbns == ("9780306406157",)
+    assert [each.doi for each in found.notices] == ["10.1000/r"]
 
 
 @each_row("references/notices/records")
@@ -202,11 +211,11 @@ def marks(name: str) -> list[bool]:
     return found
 
 
-def test_a_title_that_marks_a_retracted_work_is_read() -> None:
+def test_marks_of_retracted_works_in_titles_are_read() -> None:
+    corrected = Notice(NoticeKind.CORRECTED)
+    marked = with_notice(Work("RETRACTED: Rye prices", notices=(corrected,)))
+    assert [each.kind for each in marked.notices] == [NoticeKind.CORRECTED, NoticeKind.RETRACTED]
     assert all(marks("titles"))
-
-
-def test_held_back_marks_in_titles_are_read() -> None:
     held = marks("titles_held_back")
     assert sum(held) >= 0.85 * len(held)
 
@@ -227,13 +236,6 @@ def test_hostile_titles_are_data(works: Catalogue) -> None:
         assert with_notice(Work(pattern * 20_000)).notices == ()
 
 
-def test_a_notice_is_found_without_a_record_of_its_work(works: Catalogue) -> None:
-    add(works, "retraction_watch.csv")
-    ids = {kind: value for each in of("retraction_watch.csv") if each for kind, value in each.ids}
-    outcome = decide(cited(doi=ids["doi"], title="Trams"), ask(cited(doi=ids["doi"]), [works]))
-    assert outcome.notices
-
-
 @pytest.mark.parametrize(
     ("kind", "known"),
     [
@@ -250,15 +252,9 @@ def test_a_document_is_marked_by_the_notices_of_its_work(
 ) -> None:
     notice = about(kind, "10.1000/n", "2021", "x", doi="10.1000/a9", pmid="77")
     works.add("notices", 1, [notice])
-    with_notice = works.marked(Document(url, "Stone wear", "Stones wear.", meta=meta))
-    assert retraction_of(with_notice) is known
-    assert ("10.1000/n" in with_notice.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
-
-
-def test_a_document_of_another_work_is_not_marked(works: Catalogue) -> None:
-    works.add("notices", 1, [about(NoticeKind.RETRACTED, "", "", "x", doi="10.1000/a9")])
-    document = Document("https://doi.org/10.1000/a8", "Stone wear", "Stones wear.")
-    assert works.marked(document) == document
+    marked = with_notices(Document(url, "Stone wear", "Stones wear.", meta=meta), works)
+    assert retraction_of(marked) is known
+    assert ("10.1000/n" in marked.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
 
 
 def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +268,7 @@ def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
                 (found,) = corpora.get([document.url])
             assert found
             assert retraction_of(found) is known
-            with catalogue.open_catalogue(catalogue.place()) as works:
+            with closing(Catalogue(users_catalogue())) as works:
                 works.add("notices", 1, [notice])
 
 
@@ -310,7 +306,3 @@ def in_a_corpus(**given: Any) -> Status:
 def test_a_retracted_record_is_found_by_number_and_by_title() -> None:
     assert in_a_corpus(pmid="77") is Status.RETRACTED
     assert in_a_corpus(title=RYE.title, authors=("Ida Holm",), date="2011") is Status.RETRACTED
-
-
-def test_a_work_that_is_not_in_the_corpus_is_not_accused() -> None:
-    assert in_a_corpus(title="Old towers", authors=("Eva Lind",), pmid="78") is Status.UNVERIFIED

@@ -8,8 +8,8 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.references.catalogue import Lookups, Notice, NoticeKind, Unanswered, Work, ask
-from pincite.references.outcomes import Status, decide
+from pincite.references import Answers, Notice, NoticeKind, Service, Unanswered, Work
+from pincite.references.outcomes import Status, ask, decide
 from pincite.types import Citation, Fault, FaultKind, Reason, Span
 
 DOWN = Unanswered("crossref", Reason.UNREACHABLE)
@@ -27,38 +27,23 @@ def work(given: dict[str, Any]) -> Work:
 
 
 @each_row("references/outcomes/decided")
-def test_outcome_and_fields_that_differ(
+def test_outcome_is_never_worse_while_a_source_is_down(
     given: dict[str, Any], works: list[dict[str, Any]], status: str, fields: list[str]
 ) -> None:
-    found = Lookups([work(each) for each in works], ["catalogue"])
-    outcome = decide(citation(given), found, is_record=True)
-    assert outcome.status == status
-    assert [difference.field for difference in outcome.differences] == fields
-
-
-@each_row("references/outcomes/decided")
-def test_nothing_accuses_where_no_source_answers(
-    given: dict[str, Any], works: list[dict[str, Any]], status: str, fields: list[str]
-) -> None:
-    outcome = decide(citation(given), Lookups([], [], [DOWN]), is_record=True)
-    assert outcome.status is Status.UNCHECKED
-    assert outcome.failed == (DOWN,)
-
-
-@each_row("references/outcomes/decided")
-def test_a_source_that_is_down_never_makes_it_worse(
-    given: dict[str, Any], works: list[dict[str, Any]], status: str, fields: list[str]
-) -> None:
-    records, asked, order = [work(each) for each in works], ["catalogue"], list(Status)
-    alone = decide(citation(given), Lookups(records, asked), is_record=True)
-    beside = decide(citation(given), Lookups(records, asked, [DOWN]), is_record=True)
+    cited, records, order = citation(given), [work(each) for each in works], list(Status)
+    alone = decide(cited, Answers(records, ["catalogue"]), is_record=True)
+    assert alone.status == status
+    assert [difference.field for difference in alone.differences] == fields
+    beside = decide(cited, Answers(records, ["catalogue"], [DOWN]), is_record=True)
     assert beside.status.is_in_doubt == alone.status.is_in_doubt
     assert order.index(beside.status) >= order.index(alone.status)
+    unanswered = decide(cited, Answers([], [], [DOWN]), is_record=True)
+    assert (unanswered.status, unanswered.failed) == (Status.UNCHECKED, (DOWN,))
 
 
-@pytest.mark.parametrize(("failed", "status"), [((), "unverified"), ((DOWN,), "unchecked")])
+@pytest.mark.parametrize(("failed", "status"), [([], "unverified"), ([DOWN], "unchecked")])
 def test_what_a_failing_source_might_know_is_left_open(
-    failed: tuple[Unanswered, ...], status: str
+    failed: list[Unanswered], status: str
 ) -> None:
     given = {"title": "Rye and sleep", "authors": ["Ida Holm"], "date": "2011"}
     preprint = Work("Rye and sleep", ("Holm, Ida",), (2011,), "arXiv", kind="preprint")
@@ -66,7 +51,7 @@ def test_what_a_failing_source_might_know_is_left_open(
         ({"publisher": "Journal of Rye"}, preprint),
         ({"doi": "10.1000/none"}, replace(preprint, kind="article")),
     ):
-        found = Lookups([record], ["catalogue"], failed)
+        found = Answers([record], ["catalogue"], failed)
         assert decide(citation(given | more), found, is_record=True).status == status
 
 
@@ -75,7 +60,7 @@ def test_an_impossible_identifier_accuses_and_the_work_is_still_found() -> None:
     fault = Fault(FaultKind.ISBN, "978-0-306-40615-8")
     wrong = Citation("r1", Span(0, 0), Span(0, 0), faults=(fault,), **given)  # type: ignore[arg-type]
     record = Work("The price of rye in Jutland", ("Holm, Ida",), (2011,))
-    outcome = decide(wrong, Lookups([record], ["catalogue"]))
+    outcome = decide(wrong, Answers([record], ["catalogue"]))
     assert (outcome.status, outcome.work) == (Status.IMPOSSIBLE, record)
 
 
@@ -93,7 +78,7 @@ def test_an_impossible_identifier_is_not_also_reported_as_unknown(
     kind: FaultKind, given: dict[str, str]
 ) -> None:
     cited = citation({"title": "Rye", "authors": ["Ida Holm"], **given})
-    asked = Lookups([], ["catalogue"])
+    asked = Answers([], ["catalogue"])
     assert decide(cited, asked).unknown_ids
     wrong = replace(cited, faults=(Fault(kind, next(iter(given.values()))),))
     assert decide(wrong, asked).unknown_ids == ()
@@ -104,7 +89,7 @@ def test_the_gravest_notice_decides(kinds: tuple[NoticeKind, NoticeKind]) -> Non
     notices = [Notice(kind, "", f"200{n}") for n, kind in enumerate(kinds)]
     record = Work("Rye", ("Holm, Ida",), (2011,), doi="10.1000/1", notices=tuple(notices))
     cited = citation({"title": "Rye", "authors": ["Ida Holm"], "doi": "10.1000/1"})
-    outcome = decide(cited, Lookups([record], ["catalogue"]))
+    outcome = decide(cited, Answers([record], ["catalogue"]))
     shown = [notice.kind for notice in outcome.notices]
     assert shown == sorted(shown, key=list(NoticeKind).index)
     assert (outcome.status in (Status.RETRACTED, Status.WITHDRAWN)) == (
@@ -115,24 +100,14 @@ def test_the_gravest_notice_decides(kinds: tuple[NoticeKind, NoticeKind]) -> Non
 def test_a_shortened_list_of_authors_is_no_difference_in_an_article() -> None:
     record = Work("Rye", ("Holm, Ida", "Berg, Per"), (2011,), doi="10.1000/1")
     cited = citation({"title": "Rye", "authors": ["Ida Holm"], "doi": "10.1000/1"})
-    assert decide(cited, Lookups([record], ["catalogue"])).status is Status.AGREES
-
-
-class _Down:
-    name = "crossref"
-
-    def lookup(self, citation: Citation) -> list[Work]:
-        raise FetchError("no", reason=Reason.REFUSED)
-
-
-class _Has:
-    name = "catalogue"
-
-    def lookup(self, citation: Citation) -> list[Work]:
-        return [Work("Rye", doi="10.1000/1")]
+    assert decide(cited, Answers([record], ["catalogue"])).status is Status.AGREES
 
 
 def test_a_failing_source_costs_only_its_own_answer() -> None:
-    found = ask(citation({"doi": "10.1000/1"}), [_Down(), _Has()])
+    def refuse(cited: Citation) -> list[Work]:
+        raise FetchError("no", reason=Reason.REFUSED)
+
+    has = Service("catalogue", lambda cited: [Work("Rye", doi="10.1000/1")])
+    found = ask(citation({"doi": "10.1000/1"}), [Service("crossref", refuse), has])
     assert [each.source for each in found.works] == ["catalogue"]
     assert [(each.source, each.reason) for each in found.failed] == [("crossref", Reason.REFUSED)]

@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from support.rows import CASES, each_row
+from support.rows import each_row
 
 from pincite.errors import InputError
 from pincite.references import read
-from pincite.references.outcomes import Status
 
 WIKITEXT = """It opened.<ref>{{cite journal|title=Trams of Varde|last=Holm|first=Ida|year=2019
 |doi=10.1000/a1|issn=2049-3630|arxiv=2101.00001|pmc=55|journal=J Trams}}</ref> It closed.<ref
@@ -90,10 +89,3 @@ def test_damaged_json_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError):
         read.read([tmp_path / "a.json"])
-
-
-def test_the_works_of_the_live_check_are_named_by_their_outcomes() -> None:
-    found = read.read([CASES / "references" / "live" / "known_works.bib"])
-    keys = [each.citation.citation_id.partition(":")[0] for each in found]
-    assert len(keys) == 10
-    assert set(keys) <= {str(status) for status in Status}

@@ -8,8 +8,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.references import faults
-from pincite.references.catalogue import Lookup, Notice, NoticeKind, Work
+from pincite.references import Notice, NoticeKind, Service, Work, faults
 from pincite.types import (
     Article,
     Citation,
@@ -88,7 +87,7 @@ def test_a_service_that_is_down_accuses_nothing() -> None:
 @pytest.mark.parametrize("as_service", [True, False])
 def test_only_a_service_makes_an_unknown_work_worth_a_look(as_service: bool) -> None:
     works = Works([])
-    service = Lookup("Crossref", works.lookup)
+    service = Service("Crossref", works.lookup)
     lookup = build.WorkLookup([] if as_service else [works], [service] if as_service else [])
     found = looked_up(lookup)
     assert statuses(found)[0] is WorkStatus.UNVERIFIED

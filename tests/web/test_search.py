@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 import pytest
 from support.rows import each_row
-from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply
+from web.zoo import Zoo, closed_at_once, reply
 
 from pincite.errors import ConfigError, FetchingIsOff
 from pincite.text.hosts import Snapshot
@@ -67,7 +67,6 @@ def test_words_without_operators_are_sent(zoo: Zoo, cache: FetchCache) -> None:
     [
         (reply(b"no", "403 Forbidden"), "Add json to search.formats"),
         (reply(b"", "404 Not Found"), "HTTP 404"),
-        (reply(b"", "429 Too Many Requests"), "HTTP 429"),
         (reply(b"<html>Results</html>"), "reply as SearXNG does"),
         (reply(b"[" * 50_000), "reply as SearXNG does"),
         (reply(b"null"), "reply as SearXNG does"),
@@ -124,9 +123,10 @@ QUERY = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140
 TIME = "20140305101500"
 
 
-def wayback(zoo: Zoo, cache: FetchCache, pause: float = 0.0, **changes: Any) -> Wayback:
-    client = zoo.client(**changes)
-    return Wayback(client, cache, api=zoo.url("archive.test", "/wayback/available"), pause=pause)
+def wayback(zoo: Zoo, cache: FetchCache, pause: float = 0.0) -> Wayback:
+    return Wayback(
+        zoo.client(), cache, api=zoo.url("archive.test", "/wayback/available"), pause=pause
+    )
 
 
 def named(url: str, status: str = "200", available: bool = True) -> bytes:
@@ -189,31 +189,21 @@ def test_that_there_is_no_copy_is_cached(zoo: Zoo, cache: FetchCache, answer: by
         (reply(b'{"archived_snapshots": {"closest": "x"}}'), 1, "not in the documented form"),
         (reply(b"[" * 90_000), 1, "not in the documented form"),
         (closed_at_once, 3, "archive.test"),
-        (mute, 1, "archive.test"),
-        (drip, 1, "archive.test"),
     ],
 )
 def test_no_requests_after_a_refusal(
     zoo: Zoo, cache: FetchCache, answer: Any, n_tries: int, why: str
 ) -> None:
     answers(zoo, answer)
-    waits = {"seconds": 0.5, "idle_seconds": 0.3} if answer in (mute, drip) else {}
-    archive = wayback(zoo, cache, **waits)
+    archive = wayback(zoo, cache)
     assert archive.nearest(PAGE, "20140302") is None
     assert archive.nearest("http://other.test/", "20140302") is None
-    assert n_requests(zoo) <= n_tries if waits else n_requests(zoo) == n_tries
+    assert n_requests(zoo) == n_tries
     (warning,) = archive.warnings
     assert "archive.test is not asked for further" in warning
     assert why in warning
     answers(zoo, named(copy_at(zoo)))  # the refusal is not kept
     assert wayback(zoo, cache).nearest(PAGE, "20140302") is not None
-
-
-def test_a_busy_archive_is_retried(zoo: Zoo, cache: FetchCache) -> None:
-    answers(zoo, after_failures(1, reply(b"", "429 Too Many"), named(copy_at(zoo))))
-    archive = wayback(zoo, cache)
-    assert archive.nearest(PAGE, "20140302") is not None
-    assert archive.warnings == ()
 
 
 @each_row("web/search/addresses_outside_the_archive_are_not_copies")

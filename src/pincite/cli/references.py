@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,8 @@ from rich.console import Console
 from pincite import codec
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import catalogue, imports, online, read, report
-from pincite.references.catalogue import Lookup, Source
+from pincite.references import Service, Source, imports, online, read, report, users_catalogue
+from pincite.references.catalogue import Catalogue, CorpusRecords
 from pincite.references.outcomes import Status
 from pincite.report.cells import one_line
 from pincite.types import Claim
@@ -25,7 +25,7 @@ catalogue_option = click.option(
     "--catalogue",
     "place",
     type=options.FilePath,
-    default=catalogue.place,
+    default=users_catalogue,
     show_default="in the user's data folder",
     help="Catalogue of works, as `pincite works import` writes it.",
 )
@@ -117,14 +117,14 @@ def references(
     settings = options.load_settings(given)
     listed = read.read(files)
     with ExitStack() as stack, options.progress(quiet) as display:
-        sources, services = list[Source](), list[Lookup]()
+        sources, services = list[Source](), list[Service]()
         if place.is_file():
-            sources.append(stack.enter_context(catalogue.open_catalogue(place)))
+            sources.append(stack.enter_context(closing(Catalogue(place))))
         if corpus:
             from pincite.corpora import open_corpora
 
             found_in = stack.enter_context(open_corpora(settings, [*corpus]))
-            sources.append(catalogue.CorpusRecords(found_in.get, found_in.lexical()))
+            sources.append(CorpusRecords(found_in.get, found_in.lexical()))
         if settings.web.online:
             services = stack.enter_context(online.open_services(settings.references, settings.web))
         if not sources and not services:
@@ -185,7 +185,7 @@ def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
     \b
     pincite works import crossref.jsonl.gz pubmed26n0001.xml.gz retraction_watch.csv
     """
-    with catalogue.open_catalogue(place) as records, options.resumable():
+    with closing(Catalogue(place)) as records, options.resumable():
         for file in files:
             if not file.is_file():
                 raise InputError(f"{file} is no file. Expected records of works.")

@@ -152,8 +152,6 @@ def _listing(entries: Sequence[Entry]) -> Listing:
 
 # ── Stored lists ──────────────────────────────────────────────────────────────────────────────────
 
-FORM = 1
-
 
 @dataclass(frozen=True, slots=True)
 class StoredList:
@@ -235,7 +233,7 @@ def import_list(path: Path, name: str) -> tuple[ListFile, Path]:
     kept = list_file(name)
     content = read_list(path, wikipedia(name) if name in LANGUAGES else None)
     about = {
-        "form": FORM,
+        "form": 1,
         "file": path.name,
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "rows": content.n_rows,

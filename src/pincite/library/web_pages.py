@@ -42,7 +42,7 @@ class WebCandidates:
     n_pages: int = 5  # fetched per claim
     language: str = ""  # requested language of pages
     filters: Filters = field(default_factory=Filters)  # the same as for a corpus
-    _read: dict[str, Document] = field(default_factory=dict)
+    _documents: dict[str, Document] = field(default_factory=dict)  # read so far, by address
 
     def of(self, claim: Claim, cited: Collection[str], exclusions: Exclusions) -> FoundOnline:
         """Return passages of the pages found, the unreadable pages, and the excluded pages.
@@ -65,7 +65,7 @@ class WebCandidates:
                 barred.append(why)
             else:
                 read.append(page.source)
-        self._read.update((document.url, document) for document in read)
+        self._documents.update((document.url, document) for document in read)
         cut = [(document.url, passages(document)) for document in read]
         unread += [Unchecked(url, Reason.EMPTY) for url, texts in cut if not texts]
         best = [
@@ -78,19 +78,21 @@ class WebCandidates:
         return FoundOnline(hits, tuple(unread), tuple(barred))
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
-        return [self._read.get(url) for url in urls]
+        return [self._documents.get(url) for url in urls]
 
     def _exclude_address(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page is not worth fetching, judging by its address alone."""
-        passed = not self.filters.domains or is_below(page.url, self.filters.domains)
-        why = None if passed else self._excluded_by_filter(page.url, page.title)
-        return exclusions.of_site(page.url, page.title) or why
+        if excluded := exclusions.of_site(page.url, page.title):
+            return excluded
+        passes = not self.filters.domains or is_below(page.url, self.filters.domains)
+        return None if passes else self._excluded_by_filter(page.url, page.title)
 
     def _exclude_page(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
         """Return why a page that was read is not used; `url`: its address after redirects."""
-        passed = self.filters.accepts(Facts.of(page))
-        why = None if passed else self._excluded_by_filter(page.url, page.title)
-        return exclusions.of_page(page, url) or why
+        if excluded := exclusions.of_page(page, url):
+            return excluded
+        passes = self.filters.accepts(Facts.of(page))
+        return None if passes else self._excluded_by_filter(page.url, page.title)
 
     def _excluded_by_filter(self, url: str, title: str) -> Exclusion:
         return Exclusion(url, title, Bar.FILTER, str(self.filters))

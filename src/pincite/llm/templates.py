@@ -183,11 +183,7 @@ _ANSWER = (
 
 
 def first_json(text: str) -> Any:
-    r"""Return the first JSON object or array in a text; None if there is none.
-
-    >>> first_json('Sure! ```json\n{"answer":"B"}\n``` I hope that helps.')
-    {'answer': 'B'}
-    """
+    r"""Return the first JSON object or array in a text; None if there is none."""
     return next(_jsons(text), None)
 
 

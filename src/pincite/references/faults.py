@@ -24,8 +24,8 @@ LAST_REGISTRANT, REGISTRANTS_A_YEAR = 70_000, 6_000  # 10.64898 was given in 202
 FIRST_REGISTRANT = 1_000
 # DOI Handbook; Crossref's and DataCite's prefixes for tests.
 _TEST_PREFIXES = frozenset({"5555", "5072"})
-_FIVE_DIGITS_FROM = 1501  # arXiv numbers, as year and month
-_FIRST_ARXIV = 704
+# Of arXiv numbers, which begin with year and month: the first without a subject, and with 5 digits.
+_FIRST_NEW_ARXIV, _FIVE_DIGITS_FROM = 704, 1501
 FIRST_JOURNAL, FIRST_BOOK = 1665, 1450
 AHEAD = timedelta(days=366)  # a journal may print the year of its next volume,
 DAYS_AHEAD = timedelta(days=92)  # and the day of an issue of the next quarter
@@ -37,15 +37,15 @@ _ORCID = re.compile(r"\borcid\.org/(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.I)
 _PAGES = re.compile(r"(?<![\w-])(\d{2,6})(\s*[-–—]\s*)(\d{2,6})(?![\w-])")
 _SINCE = re.compile(r"\b(\d{3,4})\b(?!\s*(?:BC|BCE))", re.I)
 # A value made only of words for what belongs there: "Author Name", "Title of the Article".
-_FOR_FIELDS = frozenset(
+_FIELD_WORDS = frozenset(
     "article author authors book chapter date firstname journal lastname name names newspaper "
     "publication publisher surname title url website".split()
 )
-_BESIDE = frozenset(
+_FILLERS = frozenset(
     "a an the of your insert here first last full actual anonymous placeholder".split()
 )
-_ASKING = frozenset("your insert here firstname lastname placeholder anonymous".split())
-_NAMING = frozenset(("name", "names", "title"))
+_REQUESTS = frozenset("your insert here firstname lastname placeholder anonymous".split())
+_NAME_WORDS = frozenset(("name", "names", "title"))
 _IN_BRACKETS = re.compile(r"\W*[\[<{(].*[\])>}]\W*")
 _BLANKS = re.compile(r"[Xx]{4,}|\b(?:fake|placeholder|dummy|example)\b", re.I)  # in a DOI
 # RFC 2606: names that no page can have.
@@ -80,7 +80,7 @@ def faults_of(citation: Citation, today: date, source: str = "") -> tuple[Fault,
 
 def with_faults(citations: Sequence[Citation], today: date, source: str = "") -> list[Citation]:
     """Add their faults to references; `source`: the article that they are defined in."""
-    twice = _dois_of_two(citations)
+    twice = _shared_dois(citations)
     own = [faults_of(c, today, c.definition.of(source)) for c in citations]
     return [
         replace(c, faults=(*faults, *twice.get(c.citation_id, ())))
@@ -91,13 +91,14 @@ def with_faults(citations: Sequence[Citation], today: date, source: str = "") ->
 def _of_numbers(citation: Citation, today: date) -> Iterator[Fault]:
     years = max(0, today.year - KNOWN_IN)
     pmc = citation.pmc and citation.pmc.strip().upper().removeprefix("PMC")
-    arxiv = citation.arxiv and citation.arxiv.strip().removeprefix("arXiv:")
+    arxiv = re.sub(r"\A\s*arxiv:", "", citation.arxiv or "", flags=re.I).strip()
+    pmid = citation.pmid and citation.pmid.strip()
     stated = [
         (FaultKind.ISBN, citation.isbn, _is_isbn(citation.isbn or "")),
         (FaultKind.ISSN, citation.issn, _is_issn(citation.issn or "")),
-        (FaultKind.PMID, citation.pmid, _is_given(citation.pmid, LAST_PMID + years * PMIDS_A_YEAR)),
+        (FaultKind.PMID, citation.pmid, _is_given(pmid, LAST_PMID + years * PMIDS_A_YEAR)),
         (FaultKind.PMC, citation.pmc, _is_given(pmc, LAST_PMC + years * PMCS_A_YEAR)),
-        (FaultKind.ARXIV, citation.arxiv, _is_arxiv(arxiv or "", today)),
+        (FaultKind.ARXIV, citation.arxiv, _is_arxiv(arxiv, today)),
         *((FaultKind.ORCID, orcid, _is_orcid(orcid)) for orcid in _ORCID.findall(citation.text)),
     ]
     for kind, words, is_right in stated:
@@ -115,11 +116,7 @@ def _is_isbn(text: str) -> bool:
 
 
 def _is_issn(text: str) -> bool:
-    """Whether the last digit is the check digit (ISO 3297).
-
-    >>> _is_issn("2049-3630"), _is_issn("1234-5678")
-    (True, False)
-    """
+    """Whether the last digit is the check digit (ISO 3297)."""
     digits = re.sub(r"[\s\u2010-\u2015-]", "", text).upper()
     if not re.fullmatch(r"\d{7}[\dX]", digits):
         return False
@@ -140,12 +137,14 @@ def _is_arxiv(text: str, today: date) -> bool:
     match = _P["arxiv"].fullmatch(text.partition(" ")[0])
     if match is None:
         return False
-    year, month = int(match[1] or match[5]), int(match[2] or match[6])
-    if match[4]:  # hep-th/9901001, until March 2007
-        return 1 <= month <= 12 and (year >= 91 or year * 100 + month < _FIRST_ARXIV)
-    at, now = year * 100 + month, today.year % 100 * 100 + today.month
-    digits = 5 if at >= _FIVE_DIGITS_FROM else 4
-    return 1 <= month <= 12 and _FIRST_ARXIV <= at <= now and len(match[3]) == digits
+    year, month = int(match["year"] or match["old_year"]), int(match["month"] or match["old_month"])
+    if not 1 <= month <= 12:
+        return False
+    given, now = year * 100 + month, today.year % 100 * 100 + today.month
+    if match["subject"]:  # hep-th/9901001, from 1991 until March 2007
+        return year >= 91 or given < _FIRST_NEW_ARXIV
+    n_digits = 5 if given >= _FIVE_DIGITS_FROM else 4
+    return _FIRST_NEW_ARXIV <= given <= now and len(match["number"]) == n_digits
 
 
 def _of_doi(doi: str, today: date) -> Iterator[Fault]:
@@ -161,7 +160,7 @@ def _of_doi(doi: str, today: date) -> Iterator[Fault]:
         yield Fault(FaultKind.REGISTRANT, f"10.{match[1]}")
 
 
-def _dois_of_two(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
+def _shared_dois(citations: Iterable[Citation]) -> dict[str, tuple[Fault, ...]]:
     """By citation, the DOIs that stand with another title too."""
     by_doi = defaultdict[str, list[Citation]](list)
     for citation in citations:
@@ -234,16 +233,11 @@ def traces(source: str) -> tuple[str, ...]:
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether a value only names what belongs in its place.
-
-    >>> _is_placeholder("Author Name"), _is_placeholder("[Title of the article]")
-    (True, True)
-    >>> _is_placeholder("The Author"), _is_placeholder("The Book of the Year")
-    (False, False)
-    """
+    """Whether a value only names what belongs in its place."""
     words = set(re.findall(r"\w+", value.lower()))
-    named = words & _FOR_FIELDS
-    if not named or not words <= _FOR_FIELDS | _BESIDE:
+    fields = words & _FIELD_WORDS
+    if not fields or not words <= _FIELD_WORDS | _FILLERS:
         return False
-    names_a_field = len(named) > 1 and not words.isdisjoint(_NAMING)
-    return names_a_field or not words.isdisjoint(_ASKING) or bool(_IN_BRACKETS.fullmatch(value))
+    names_a_field = len(fields) > 1 and not words.isdisjoint(_NAME_WORDS)
+    asks_for_it = not words.isdisjoint(_REQUESTS)
+    return names_a_field or asks_for_it or bool(_IN_BRACKETS.fullmatch(value))

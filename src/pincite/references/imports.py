@@ -16,13 +16,13 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+from pincite import references
 from pincite.documents import bibliographies, papers
 from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
 from pincite.documents.markup import Broken, line_of, parse_record, records, root_of
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
-from pincite.references import catalogue
-from pincite.references.catalogue import NOTICE, Imported, Notice, NoticeKind, Work, about, arxiv_of
+from pincite.references import Imported, Notice, NoticeKind, Work, arxiv_of, kind_of, notice_record
 from pincite.text import patterns
 from pincite.text.dates import iso_date, stated_date
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
@@ -133,7 +133,7 @@ def crossref(item: Mapping[str, Any]) -> Iterator[Imported]:
         own += [Notice(NoticeKind.SUPERSEDED, doi_of(later["id"]) or "", "", "Crossref")]
     title = ": ".join(map(one_line, (*item.get("title", ())[:1], *item.get("subtitle", ())[:1])))
     notices = [
-        about(notice, doi=target)
+        notice_record(notice, [("doi", target)])
         for link in item.get("update-to") or ()
         for notice in _notice(link, doi)
         if (target := doi_of(str(link.get("DOI", ""))))
@@ -164,13 +164,13 @@ def _kind(stated: str, notices: Sequence[Work] = ()) -> str:
     """The kind of a record; one that is about other works is a notice, but not a new version."""
     kinds = {notice.kind for work in notices for notice in work.notices}
     if stated in _NOTICE_TYPES or kinds - {NoticeKind.SUPERSEDED}:
-        return NOTICE
+        return references.ABOUT_OTHERS
     return "preprint" if stated in _PREPRINT else stated
 
 
 def _notice(update: Mapping[str, Any], doi: str) -> Iterator[Notice]:
     parts = update.get("updated", {}).get("date-parts", [[]])[0]
-    if kind := catalogue.kind_of(str(update.get("type", ""))):
+    if kind := kind_of(str(update.get("type", ""))):
         day = iso_date(*map(str, parts[:3])) if parts else ""
         yield Notice(kind, doi.lower(), day, str(update.get("source") or "Crossref"))
 
@@ -224,11 +224,12 @@ def pubmed_work(data: bytes) -> Iterator[Imported]:
     for element in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         kind, source = element.get("RefType", ""), line_of(element.find("RefSource"))
         by, inverse = one_line(element.findtext("PMID")), _INVERSE.sub("In", kind)
-        if stated := catalogue.kind_of(papers.PUBMED_STATUS.get(kind, "")):
+        if stated := kind_of(papers.PUBMED_STATUS.get(kind, "")):
             notices = [n for n in notices if n.date or n.kind is not stated]
             notices.append(Notice(stated, "", stated_date(source), "PubMed"))
-        elif by and (other := catalogue.kind_of(papers.PUBMED_STATUS.get(inverse, ""))):
-            others.append(about(Notice(other, doi, printed, "PubMed"), pmid=by))
+        elif by and (other := kind_of(papers.PUBMED_STATUS.get(inverse, ""))):
+            notice = Notice(other, doi, printed, "PubMed")
+            others.append(notice_record(notice, [("pmid", by)]))
     yield from others
     yield Work(
         papers.cleaned_title(line_of(article.find("ArticleTitle"))),
@@ -284,9 +285,10 @@ def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:
     )
     month, day, year = noticed
     doi = doi_of(row.get("RetractionDOI") or "") or ""
-    kind = catalogue.KINDS[row["RetractionNature"].strip().lower()]
+    kind = references.KINDS[row["RetractionNature"].strip().lower()]
     if ids:
         years = (int(printed[2]),) if printed[2] else ()
         names = tuple(filter(None, map(str.strip, (row.get("Author") or "").split(";"))))
         yield Work(one_line(row["Title"]), names, years, one_line(row["Journal"]), **ids)  # type: ignore[arg-type]
-        yield about(Notice(kind, doi, iso_date(year, month, day), "Retraction Watch"), **ids)
+        notice = Notice(kind, doi, iso_date(year, month, day), "Retraction Watch")
+        yield notice_record(notice, ids.items())

@@ -1,8 +1,5 @@
 """Services on the web as sources of works, each with the addresses it is asked at.
 
-    with online.opened(settings) as services:
-        found = ask(citation, [catalogue], services, partial(needed, citation))
-
 Identifiers are asked for first, then titles, then the archive's copy of a page. A record or a
 definite miss is cached, so that a run which was stopped goes on where it was. Everything else (a
 refusal, a time-out, a reply in another form) is a `FetchError`: it says nothing about a reference.
@@ -17,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from pincite import references
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
-from pincite.references import catalogue, imports
-from pincite.references.catalogue import Imported, Lookup, Notice, NoticeKind, Work
+from pincite.references import Imported, Notice, NoticeKind, Service, Work, ids_of, imports
 from pincite.references.imports import try_make
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text import tables_beside
@@ -45,7 +42,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Service:
+class Api:
     """Where a service is asked."""
 
     name: str
@@ -88,7 +85,7 @@ def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
         if relation.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
     ]
     general = (item.get("types") or {}).get("resourceTypeGeneral", "")
-    arxiv = catalogue.arxiv_of(doi)
+    arxiv = references.arxiv_of(doi)
     yield Work(
         one_line(titles[0]["title"]),
         tuple(filter(None, (one_line(maker.get("name")) for maker in item.get("creators") or ()))),
@@ -142,7 +139,7 @@ _JSON: Mapping[str, tuple[Callable[[Any], Sequence[Any]], Callable[[Any], Iterab
     "Open Library": (lambda reply: reply["docs"], _books),
     "OpenAlex": (lambda reply: reply.get("results", [reply]), imports.openalex),
 }
-SERVICES = tuple(Service(**row) for row in tables_beside(__file__)["services"])
+APIS = tuple(Api(**row) for row in tables_beside(__file__)["services"])
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────────────────────────
@@ -151,17 +148,17 @@ SERVICES = tuple(Service(**row) for row in tables_beside(__file__)["services"])
 class Client:
     """Asks one service, answers from the cache first; not thread-safe."""
 
-    def __init__(self, service: Service, base: str, client: WebClient, cache: FetchCache) -> None:
-        self.service, self._base = service, base.rstrip("/")
+    def __init__(self, api: Api, base: str, client: WebClient, cache: FetchCache) -> None:
+        self.api, self._base = api, base.rstrip("/")
         self._client, self._cache = client, cache
         self._host = parse_target(base, client.rules.ports).host
-        self.key = os.environ.get(service.key, "") if service.key else ""
+        self.key = os.environ.get(api.key, "") if api.key else ""
         self._down: FetchError | None = None
         self._failures = 0  # in a row
 
     def by_ids(self, citation: Citation) -> list[Work] | None:
         """Return the records of its identifiers; None if the service has none of their kinds."""
-        paths = self.service.ids
+        paths = self.api.ids
         pairs = [(paths[kind], value) for kind, value in _ids(citation) if kind in paths]
         works = list[Work]()
         for (record, *notices), value in pairs:
@@ -174,34 +171,34 @@ class Client:
 
     def notices(self, citation: Citation) -> list[Work] | None:
         """Return the notices about a work, or its record; None without an identifier."""
-        kind = self.service.status
-        if not (value := dict(catalogue.ids_of(citation)).get(kind)):
+        kind = self.api.status
+        if not (value := dict(ids_of(citation)).get(kind)):
             return None
-        return self._records(self.service.ids[kind][-1].format(quote(value, safe="")))
+        return self._records(self.api.ids[kind][-1].format(quote(value, safe="")))
 
     def by_title(self, citation: Citation) -> list[Work] | None:
         """Return records with a title like its own; None if it cannot be searched for."""
         template = citation.template or ""
         words = re.findall(r"\w+", citation.title or "")[:MOST_WORDS]
         is_page = bool(citation.url) and ("web" in template or "news" in template)
-        is_other = self.service.only_books and bool(template) and "book" not in template
+        is_other = self.api.only_books and bool(template) and "book" not in template
         if len(words) < LEAST_WORDS or is_page or is_other:
             return None
         first = next(iter(citation.authors), "")
         family = first.partition(",")[0] if "," in first else first.rpartition(" ")[2]
         given = {"title": " ".join(words), "author": family}
         given["year"] = stated_date(citation.date or "")[:4]
-        path = self.service.title.format_map({name: quote(v) for name, v in given.items()})
-        if not self.service.numbers:
+        path = self.api.title.format_map({name: quote(v) for name, v in given.items()})
+        if not self.api.numbers:
             return self._records(path)
         numbers = self._answer(path, _numbers)
-        return self._records(self.service.numbers.format(",".join(numbers))) if numbers else []
+        return self._records(self.api.numbers.format(",".join(numbers))) if numbers else []
 
     def _records(self, path: str) -> list[Work]:
         return self._answer(path, self._readable)
 
     def _readable(self, body: bytes) -> list[Work]:
-        records = read_reply(self.service.name, body)
+        records = read_reply(self.api.name, body)
         if not (works := list(filter(None, records))) and records:
             raise ValueError("no record is as documented")
         return works
@@ -253,38 +250,38 @@ class Client:
 def _ids(citation: Citation) -> list[tuple[str, str]]:
     """Its identifiers; without one the page's address, unless its host may be an inner one."""
     page = original_of(citation.url or "").partition("#")[0]
-    if not (ids := catalogue.ids_of(citation)):
+    if not (ids := ids_of(citation)):
         with suppress(FetchError):
             target = parse_target(page)
             ids = [("url", page)] if target.is_name and "." in target.host else []
     return ids
 
 
-def lookups(clients: Sequence[Client]) -> list[Lookup]:
+def services_of(clients: Sequence[Client]) -> list[Service]:
     """The services as they are asked: identifiers, notices, titles, archived pages."""
-    titled = [client for client in clients if client.service.title]
-    searched = [client for client in titled if client.key or not client.service.key]
-    stating = [client for client in clients if client.service.status]
-    archives = [client for client in clients if not client.service.title]
+    titled = [client for client in clients if client.api.title]
+    searched = [client for client in titled if client.key or not client.api.key]
+    stating = [client for client in clients if client.api.status]
+    archives = [client for client in clients if not client.api.title]
     return [
-        *(Lookup(client.service.name, client.by_ids) for client in titled),
-        *(Lookup(client.service.name, client.notices, is_status=True) for client in stating),
-        *(Lookup(client.service.name, client.by_title, True) for client in searched),
-        *(Lookup(client.service.name, client.by_ids, True) for client in archives),
+        *(Service(client.api.name, client.by_ids) for client in titled),
+        *(Service(client.api.name, client.notices, is_status=True) for client in stating),
+        *(Service(client.api.name, client.by_title, is_search=True) for client in searched),
+        *(Service(client.api.name, client.by_ids, is_search=True) for client in archives),
     ]
 
 
 @contextmanager
 def open_services(
     settings: ReferencesSettings, web: WebSettings, resolve: Resolve = system_resolver
-) -> Iterator[list[Lookup]]:
+) -> Iterator[list[Service]]:
     """Yield the services whose address is set. One of the user's own network may be asked too."""
-    bases = {s: getattr(settings, s.setting or "archive", web.wayback_api) for s in SERVICES}
-    targets = {s: parse_target(base, range(1, 65_536)) for s, base in bases.items() if base}
+    bases = {api: getattr(settings, api.setting or "archive", web.wayback_api) for api in APIS}
+    targets = {api: parse_target(base, range(1, 65_536)) for api, base in bases.items() if base}
     standard = ReferencesSettings()
     allowed = list[str]()
-    for service, target in targets.items():
-        if service.setting and bases[service] != getattr(standard, service.setting):
+    for api, target in targets.items():
+        if api.setting and bases[api] != getattr(standard, api.setting):
             with suppress(OSError):  # a name that does not resolve fails when it is asked
                 allowed += resolve(target.host, target.port)
     rules = replace(
@@ -298,6 +295,6 @@ def open_services(
         WebClient(rules, resolve=resolve, allow=allowed) as client,
         FetchCache(web.cache_file) as cache,
     ):
-        for service, target in targets.items():
-            client.set_pause(target.host, pause if service.setting else web.wayback_pause)
-        yield lookups([Client(s, bases[s], client, cache) for s in targets])
+        for api, target in targets.items():
+            client.set_pause(target.host, pause if api.setting else web.wayback_pause)
+        yield services_of([Client(api, bases[api], client, cache) for api in targets])

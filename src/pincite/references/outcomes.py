@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
+from pincite import references
 from pincite.notes import Note
-from pincite.references import catalogue, matching
-from pincite.references.catalogue import Lookup, Lookups, Notice, Unanswered, Work
+from pincite.references import Answers, Notice, Service, Unanswered, Work, WorkId, matching
 from pincite.references.matching import Authors, Likeness
 from pincite.text.identifiers import ET_AL
 from pincite.types import Citation, Doc, FaultKind, WorkStatus, written
 
 Status = WorkStatus
-GRAVE_STATUSES = tuple(map(Status, catalogue.GRAVE))
+GRAVE_STATUSES = tuple(Status(kind) for kind in references.NoticeKind if kind.is_grave)
 SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
 FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
 PREPRINT_YEARS = 3  # a preprint may be published so much later
@@ -33,7 +33,6 @@ _ID_OF = {  # the identifier that a fault says cannot exist
     FaultKind.ISBN: "isbn",
 }
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_Id = tuple[str, str]
 NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 _NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
 
@@ -122,7 +121,7 @@ class _Match(NamedTuple):
         n_words = len(matching.words_of(self.work.title))
         dated = self.years is not None and abs(self.years) <= NEAR_YEARS
         is_titled = self.title is Likeness.SAME and self.year_agrees
-        if self.work.kind == catalogue.NOTICE and not is_titled:
+        if self.work.kind == references.ABOUT_OTHERS and not is_titled:
             return False  # "Erratum: …"
         if self.is_same:
             return self.year_agrees or n_words >= FEW_TITLE_WORDS
@@ -148,31 +147,45 @@ class _Match(NamedTuple):
         return is_preprint and -PREPRINT_YEARS <= self.years < 0
 
 
-def decide(citation: Citation, lookups: Lookups, *, is_record: bool = False) -> Outcome:
+def ask(
+    citation: Citation, sources: Sequence[references.Source], services: Sequence[Service] = ()
+) -> Answers:
+    """Ask every source, then each service what is still needed; a failure costs one answer."""
+    answers = Answers()
+    for source in sources:
+        answers.ask(source, citation)
+    for service in services:
+        question = question_for(citation, service, answers)
+        if question and answers.ask(service, question):
+            answers.services.append(service.name)
+    return answers
+
+
+def decide(citation: Citation, answers: Answers, *, is_record: bool = False) -> Outcome:
     """Decide on a reference.
 
     Args:
         citation: the reference, with its faults.
-        lookups: what all sources returned.
+        answers: of all sources.
         is_record: it comes from a bibliography's file, whose authors and venue are complete.
     """
-    matches = [_compare(citation, work) for work in lookups.works]
-    wanted = catalogue.ids_of(citation)
+    matches = [_compare(citation, work) for work in answers.works]
+    wanted = references.ids_of(citation)
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
     best = _best(own, same)
-    unknown = _unknown_ids(wanted, matches) if lookups.asked else []
+    unknown = _unknown_ids(wanted, matches) if answers.answered else []
     impossible = {_ID_OF.get(fault.kind) for fault in citation.faults}
     of_wrong = (m.work for m in matches if m.is_other and not m.work.ids.isdisjoint(wrong))
     outcome = Outcome(
         Status.UNVERIFIED,
-        asked=tuple(dict.fromkeys(lookups.asked)),
-        failed=tuple(dict.fromkeys(lookups.failed)),
+        asked=tuple(dict.fromkeys(answers.answered)),
+        failed=tuple(dict.fromkeys(answers.failed)),
         wrong_ids=tuple(wrong),
         unknown_ids=tuple(pair for pair in unknown if pair[0] not in impossible),
         other=next(of_wrong, None),
-        archived=next((work.url for work in lookups.works if not work.title and work.url), ""),
+        archived=next((work.url for work in answers.works if not work.title and work.url), ""),
     )
     if best:
         versions = [best.work, *(m.work for m in (*own, *same) if m.is_same)]
@@ -182,7 +195,7 @@ def decide(citation: Citation, lookups: Lookups, *, is_record: bool = False) -> 
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
             unconfirmed=_unconfirmed_venue(citation, best.work) if is_record else "",
-            notices=catalogue.in_force(n for work in versions for n in work.notices),
+            notices=references.in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
@@ -197,16 +210,16 @@ def _best(own: Sequence[_Match], same: Sequence[_Match]) -> _Match | None:
     return best
 
 
-def question_for(citation: Citation, service: Lookup, lookups: Lookups) -> Citation | None:
+def question_for(citation: Citation, service: Service, answers: Answers) -> Citation | None:
     """What a service is to be asked after what was found: the reference, its work, or nothing.
 
     A work is searched for if it was not found, and identifiers are asked for until each is known
     and the reference agrees with a record. What only the user's own sources have may have been
     retracted since: its notices are asked for.
     """
-    outcome = decide(citation, lookups)
+    outcome = decide(citation, answers)
     if service.is_status:
-        if outcome.status in (*NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or lookups.tried:
+        if outcome.status in (*NOT_FOUND, *GRAVE_STATUSES) or not outcome.work or answers.services:
             return None
         doi = outcome.work.doi
         return replace(citation, doi=doi or None, pmid=outcome.work.pmid if not doi else None)
@@ -240,7 +253,7 @@ def _compare(citation: Citation, work: Work) -> _Match:
         title = Likeness.UNKNOWN  # a book, cited for a chapter
     stated = [int(year) for year in _YEAR.findall(citation.date or "")]
     gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
-    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(catalogue.ids_of(citation)):
+    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(references.ids_of(citation)):
         gap = None  # a later edition
     venues = [matching.venues(place, name) for name in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
@@ -254,12 +267,12 @@ def _compare(citation: Citation, work: Work) -> _Match:
     )
 
 
-def _ids(work: Work) -> set[_Id]:
+def _ids(work: Work) -> set[WorkId]:
     """What only this work has: a chapter has the ISBN of its book."""
     return {pair for pair in work.ids if pair[0] != "isbn"}
 
 
-def _is_wrong(pair: _Id, citation: Citation, matches: Sequence[_Match]) -> bool:
+def _is_wrong(pair: WorkId, citation: Citation, matches: Sequence[_Match]) -> bool:
     """Whether every source has another work for an identifier.
 
     The ISBN of a book may stand with a chapter of it, unless a template says that it is the book's.
@@ -269,16 +282,16 @@ def _is_wrong(pair: _Id, citation: Citation, matches: Sequence[_Match]) -> bool:
     return is_own and bool(having) and all(match.is_other for match in having)
 
 
-def _unknown_ids(wanted: Sequence[_Id], matches: Sequence[_Match]) -> list[_Id]:
+def _unknown_ids(wanted: Sequence[WorkId], matches: Sequence[_Match]) -> list[WorkId]:
     """The identifiers that no record has; a DOI of arXiv counts as its arXiv number."""
     known = {pair for match in matches for pair in match.work.ids}
     has_arxiv = any(kind == "arxiv" and (kind, value) in known for kind, value in wanted)
     lacking = [pair for pair in wanted if pair not in known]
-    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and catalogue.arxiv_of(p[1]))]
+    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and references.arxiv_of(p[1]))]
 
 
 def _differences(
-    citation: Citation, match: _Match, is_record: bool, not_its: Sequence[_Id]
+    citation: Citation, match: _Match, is_record: bool, not_its: Sequence[WorkId]
 ) -> Iterable[Difference]:
     work = match.work
     if match.title in (Likeness.NEAR, Likeness.OTHER):
@@ -292,7 +305,7 @@ def _differences(
     if match.venue is Likeness.OTHER and (is_record or of_journal):
         yield Difference(Field.VENUE, citation.publisher or "", work.venue)
     doi = next((value for kind, value in not_its if kind == "doi"), "")
-    preprints = doi.startswith(catalogue.ARXIV_DOI) or work.doi.startswith(catalogue.ARXIV_DOI)
+    preprints = doi.startswith(references.ARXIV_DOI) or work.doi.startswith(references.ARXIV_DOI)
     if doi and work.doi and doi != work.doi and not preprints and match.years == 0:
         yield Difference(Field.DOI, doi, work.doi)
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from rich.console import Console
@@ -12,9 +11,8 @@ from rich.text import Text
 
 from pincite import errors
 from pincite.notes import Note
-from pincite.references import faults, outcomes
-from pincite.references.catalogue import ARXIV_DOI, Lookup, Lookups, Source, Work, ask
-from pincite.references.outcomes import Outcome, Status, decide, question_for
+from pincite.references import ARXIV_DOI, Answers, Service, Source, Work, faults, outcomes
+from pincite.references.outcomes import Outcome, Status, ask, decide
 from pincite.references.read import Reference
 from pincite.report import cells
 from pincite.report.cells import WORKS
@@ -67,7 +65,7 @@ def check(
     sources: Sequence[Source],
     today: date,
     progress: Callable[[str, int, int], None] = lambda step, done, total: None,
-    services: Sequence[Lookup] = (),
+    services: Sequence[Service] = (),
 ) -> ReferencesReport:
     """Look every reference up. After Ctrl-C, report on those that were."""
     cited = faults.with_faults([reference.citation for reference in references], today)
@@ -87,13 +85,13 @@ def check(
     )
 
 
-def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Lookup]) -> Result:
+def _result(reference: Reference, sources: Sequence[Source], services: Sequence[Service]) -> Result:
     def look_up() -> Outcome:
-        lookups = ask(citation, sources, services, partial(question_for, citation))
-        return decide(citation, lookups, is_record=reference.is_record)
+        answers = ask(citation, sources, services)
+        return decide(citation, answers, is_record=reference.is_record)
 
     citation = reference.citation  # a bug costs one reference
-    return Result(reference, errors.attempt(look_up, lambda _: decide(citation, Lookups())))
+    return Result(reference, errors.attempt(look_up, lambda _: decide(citation, Answers())))
 
 
 def print_report(report: ReferencesReport, console: Console) -> None:

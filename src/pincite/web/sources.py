@@ -113,11 +113,7 @@ class SearxSearch(AbstractContextManager["SearxSearch"]):
 
 
 def query_words(text: str) -> str:
-    """The words of a claim, without characters that search engines treat as operators.
-
-    >>> query_words('!g The Varde Bridge -opened :de "in 1,911"')
-    'g The Varde Bridge opened de in 1,911'
-    """
+    """The words of a claim, without characters that search engines treat as operators."""
     return " ".join(_WORD.findall(text)[:MAX_WORDS])
 
 
@@ -229,11 +225,7 @@ class Wayback:
 
 
 def closest_copy(body: bytes) -> dict[str, object] | None:
-    """The nearest copy in an answer, {} if there is none; None for a malformed answer.
-
-    >>> closest_copy(b'{"archived_snapshots": {}}'), closest_copy(b"<html>")
-    ({}, None)
-    """
+    """The nearest copy in an answer, {} if there is none; None for a malformed answer."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -262,11 +254,7 @@ def of_error(url: str, error: FetchError) -> Unchecked:
 
 
 def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Unchecked | None:
-    """Classify by status and redirects alone; None if the page is worth reading.
-
-    >>> of_reply("http://a.example/x/y", 200, "http://a.example/", True).reason
-    <Reason.FRONT_PAGE: 'front_page'>
-    """
+    """Classify by status and redirects alone; None if the page is worth reading."""
     if status in (204, 205):
         return Unchecked(url, Reason.EMPTY, f"HTTP {status}: a reply without a page")
     if status == 206:

@@ -19,8 +19,7 @@ from pincite.llm.calls import notes_of
 from pincite.models.routing import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
-from pincite.references import catalogue, faults, outcomes
-from pincite.references.catalogue import Lookup, Source, ask, ids_of
+from pincite.references import Service, Source, faults, ids_of, open_users_catalogue, outcomes
 from pincite.references.outcomes import Field
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
@@ -66,7 +65,7 @@ class WorkLookup:
     """Looks cited works up in the catalogue of works and, if allowed, in services."""
 
     sources: Sequence[Source] = ()
-    services: Sequence[Lookup] = ()
+    services: Sequence[Service] = ()
 
     def on(
         self, article: Article, findings: Sequence[Finding], progress: Callable[[int, int], None]
@@ -91,8 +90,8 @@ class WorkLookup:
         is_page = citation.url and not any(kind in template for kind in OF_WORKS)
         is_of_work = bool(ids_of(citation) or (citation.title and not is_page))
         services = self.services if is_of_work else ()
-        needed = partial(outcomes.question_for, citation)
-        outcome = outcomes.decide(citation, ask(citation, self.sources, services, needed))
+        answers = outcomes.ask(citation, self.sources, services)
+        outcome = outcomes.decide(citation, answers)
         is_open = outcome.status in (WorkStatus.UNVERIFIED, WorkStatus.UNCHECKED)
         if is_open and not (is_of_work and (outcome.asked or outcome.failed)):
             return None
@@ -225,7 +224,7 @@ class _Online(NamedTuple):
 
     pages: "WebPages | None" = None
     candidates: "WebCandidates | None" = None
-    services: Sequence[Lookup] = ()
+    services: Sequence[Service] = ()
 
 
 def _open_online(
@@ -314,7 +313,7 @@ def verifying(
         online = _open_online(settings, fetching, stack)
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
-        works = stack.enter_context(catalogue.of_user()) if own_copies else None
+        works = stack.enter_context(open_users_catalogue()) if own_copies else None
         ratings = runtime.reliability_list(settings)
         exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
         copies = CitedCopies(
