@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from pincite.references import Work, catalogue, ids_of, read
+from pincite.references import catalogue, read
+from pincite.references.works import Work, ids_of
 from pincite.references.matching import key_of
 from pincite.references.outcomes import Outcome, Status, ask, decide, with_faults
 from pincite.types import FaultKind

@@ -15,19 +15,12 @@ from pincite.corpus.engines import EmbeddedCorpus
 from pincite.errors import CorpusError, InputError
 from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.protocols import Query
-from pincite.references import (
-    ABOUT_OTHERS,
-    Imported,
-    Notice,
-    NoticeKind,
-    Work,
-    catalogue,
-    imports,
-    users_catalogue,
-)
+from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted, with_notices
 from pincite.references.imports import with_notice
 from pincite.references.outcomes import Status, ask, decide
+from pincite.references.sources import users_catalogue
+from pincite.references.works import ABOUT_OTHERS, Imported, Notice, NoticeKind, Work
 from pincite.settings import Settings
 from pincite.types import Citation, Document, Hit, Passage, Span
 

@@ -15,10 +15,12 @@ from support.rows import each_row, rows, text_of
 from web.zoo import Writer, Zoo, reply, zoo_server
 
 from pincite.errors import ConfigError
-from pincite.references import Service, Work, online
+from pincite.references import online
 from pincite.references.outcomes import Outcome, Status, ask, decide
 from pincite.references.read import Reference
 from pincite.references.report import check
+from pincite.references.sources import Service
+from pincite.references.works import Work
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.types import Citation, Span
 from pincite.web.fetch import FetchCache, WebClient

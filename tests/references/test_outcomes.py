@@ -8,8 +8,9 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.references import Answers, Notice, NoticeKind, Service, Unanswered, Work
 from pincite.references.outcomes import Status, ask, decide
+from pincite.references.sources import Answers, Service, Unanswered
+from pincite.references.works import Notice, NoticeKind, Work
 from pincite.types import Citation, Fault, FaultKind, Reason, Span
 
 DOWN = Unanswered("crossref", Reason.UNREACHABLE)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from support.rows import rows
 
-from pincite.references import Notice, NoticeKind, Work, catalogue, faults, read
+from pincite.references import catalogue, faults, read
 from pincite.references.outcomes import Outcome, Status, ask, decide
+from pincite.references.works import Notice, NoticeKind, Work
 from pincite.types import FaultKind
 
 CASES = "references/wikipedia"

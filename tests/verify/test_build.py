@@ -8,7 +8,9 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.references import Notice, NoticeKind, Service, Work, faults
+from pincite.references import faults
+from pincite.references.sources import Service
+from pincite.references.works import Notice, NoticeKind, Work
 from pincite.types import (
     Article,
     Citation,

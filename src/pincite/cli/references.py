@@ -14,9 +14,10 @@ from rich.console import Console
 from pincite import codec
 from pincite.cli import options
 from pincite.errors import InputError
-from pincite.references import Service, Source, imports, online, read, report, users_catalogue
+from pincite.references import imports, online, read, report
 from pincite.references.catalogue import Catalogue, CorpusRecords
 from pincite.references.outcomes import Status
+from pincite.references.sources import Service, Source, users_catalogue
 from pincite.report.cells import one_line
 from pincite.types import Claim
 from pincite.verbs.verify.wording import name_of

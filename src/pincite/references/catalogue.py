@@ -17,12 +17,21 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite import references
 from pincite.errors import CorpusError
 from pincite.judgement.provenance import Retraction, retraction_of
 from pincite.protocols import DocumentsOf, WordRetriever
-from pincite.references import Imported, Notice, NoticeKind, Work, WorkId, ids_of, notice_record
 from pincite.references.matching import key_of, words_of
+from pincite.references.works import (
+    Imported,
+    Notice,
+    NoticeKind,
+    Work,
+    WorkId,
+    ids_of,
+    in_force,
+    kind_of,
+    notice_record,
+)
 from pincite.retrieval.filters import SEPARATOR
 from pincite.text import identifiers
 from pincite.types import Citation, Document
@@ -259,7 +268,7 @@ def with_notices(document: Document, works: Catalogue) -> Document:
         "pmid": meta.get("pmid") or identifiers.pmid_of_url(url),
     }
     ids = [(kind, value.lower()) for kind, value in stated.items() if value]
-    notices = references.in_force(notice for work in works.find(ids) for notice in work.notices)
+    notices = in_force(notice for work in works.find(ids) for notice in work.notices)
     retraction = _RETRACTIONS.get(notices[0].kind) if notices else None
     if not retraction or retraction_of(document) is Retraction.YES:
         return document
@@ -288,7 +297,7 @@ class CorpusRecords:
 
 
 def _of_document(document: Document) -> Work:
-    meta, kind = document.meta, references.kind_of(retraction_of(document))
+    meta, kind = document.meta, kind_of(retraction_of(document))
     dates = (meta.get("pubdate", ""), document.published or "")
     years = [int(date[:4]) for date in dates if date[:4].isdecimal()]
     return Work(

@@ -16,13 +16,22 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from pincite import references
 from pincite.documents import bibliographies, papers
 from pincite.documents.body import DEFAULT_LIMITS, GZIP, head_of
 from pincite.documents.markup import Broken, line_of, parse_record, records, root_of
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
-from pincite.references import Imported, Notice, NoticeKind, Work, arxiv_of, kind_of, notice_record
+from pincite.references.works import (
+    ABOUT_OTHERS,
+    KINDS,
+    Imported,
+    Notice,
+    NoticeKind,
+    Work,
+    arxiv_of,
+    kind_of,
+    notice_record,
+)
 from pincite.text import patterns
 from pincite.text.dates import iso_date, stated_date
 from pincite.text.identifiers import doi_of, isbn13, pmid_of
@@ -164,7 +173,7 @@ def _kind(stated: str, notices: Sequence[Work] = ()) -> str:
     """The kind of a record; one that is about other works is a notice, but not a new version."""
     kinds = {notice.kind for work in notices for notice in work.notices}
     if stated in _NOTICE_TYPES or kinds - {NoticeKind.SUPERSEDED}:
-        return references.ABOUT_OTHERS
+        return ABOUT_OTHERS
     return "preprint" if stated in _PREPRINT else stated
 
 
@@ -285,7 +294,7 @@ def retraction_watch(row: Mapping[str, str]) -> Iterator[Work]:
     )
     month, day, year = noticed
     doi = doi_of(row.get("RetractionDOI") or "") or ""
-    kind = references.KINDS[row["RetractionNature"].strip().lower()]
+    kind = KINDS[row["RetractionNature"].strip().lower()]
     if ids:
         years = (int(printed[2]),) if printed[2] else ()
         names = tuple(filter(None, map(str.strip, (row.get("Author") or "").split(";"))))

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from pincite import references
 from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
-from pincite.references import Imported, Notice, NoticeKind, Service, Work, ids_of, imports
+from pincite.references import imports
 from pincite.references.imports import try_make
+from pincite.references.sources import Service
+from pincite.references.works import Imported, Notice, NoticeKind, Work, arxiv_of, ids_of
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text import tables_beside
 from pincite.text.dates import stated_date
@@ -85,7 +86,7 @@ def _datacite(record: Mapping[str, Any]) -> Iterator[Work]:
         if relation.get("relationType") in ("IsObsoletedBy", "IsPreviousVersionOf")
     ]
     general = (item.get("types") or {}).get("resourceTypeGeneral", "")
-    arxiv = references.arxiv_of(doi)
+    arxiv = arxiv_of(doi)
     yield Work(
         one_line(titles[0]["title"]),
         tuple(filter(None, (one_line(maker.get("name")) for maker in item.get("creators") or ()))),

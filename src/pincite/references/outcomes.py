@@ -10,15 +10,26 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple
 
-from pincite import references
 from pincite.notes import Note
-from pincite.references import Answers, Notice, Service, Unanswered, Work, WorkId, matching
+from pincite.references import matching, sources
 from pincite.references.matching import Authors, Likeness
+from pincite.references.sources import Answers, Service, Unanswered
+from pincite.references.works import (
+    ABOUT_OTHERS,
+    ARXIV_DOI,
+    Notice,
+    NoticeKind,
+    Work,
+    WorkId,
+    arxiv_of,
+    ids_of,
+    in_force,
+)
 from pincite.text.identifiers import ET_AL
 from pincite.types import Citation, Doc, FaultKind, WorkStatus, written
 
 Status = WorkStatus
-GRAVE_STATUSES = tuple(Status(kind) for kind in references.NoticeKind if kind.is_grave)
+GRAVE_STATUSES = tuple(Status(kind) for kind in NoticeKind if kind.is_grave)
 SAME_TITLE_WORDS = 6  # from here, two works with one title but other authors are too rare to expect
 FEW_TITLE_WORDS = 4  # with the same year or venue; below, a title says nothing without authors
 PREPRINT_YEARS = 3  # a preprint may be published so much later
@@ -121,7 +132,7 @@ class _Match(NamedTuple):
         n_words = len(matching.words_of(self.work.title))
         dated = self.years is not None and abs(self.years) <= NEAR_YEARS
         is_titled = self.title is Likeness.SAME and self.year_agrees
-        if self.work.kind == references.ABOUT_OTHERS and not is_titled:
+        if self.work.kind == ABOUT_OTHERS and not is_titled:
             return False  # "Erratum: …"
         if self.is_same:
             return self.year_agrees or n_words >= FEW_TITLE_WORDS
@@ -148,7 +159,7 @@ class _Match(NamedTuple):
 
 
 def ask(
-    citation: Citation, sources: Sequence[references.Source], services: Sequence[Service] = ()
+    citation: Citation, sources: Sequence[sources.Source], services: Sequence[Service] = ()
 ) -> Answers:
     """Ask every source, then each service what is still needed; a failure costs one answer."""
     answers = Answers()
@@ -170,7 +181,7 @@ def decide(citation: Citation, answers: Answers, *, is_record: bool = False) -> 
         is_record: it comes from a bibliography's file, whose authors and venue are complete.
     """
     matches = [_compare(citation, work) for work in answers.works]
-    wanted = references.ids_of(citation)
+    wanted = ids_of(citation)
     wrong = [pair for pair in wanted if _is_wrong(pair, citation, matches)]
     own = [m for m in matches if not m.is_other and not m.work.ids.isdisjoint(wanted)]
     same = [m for m in matches if m.is_by_title]
@@ -195,7 +206,7 @@ def decide(citation: Citation, answers: Answers, *, is_record: bool = False) -> 
             work=best.work,
             differences=tuple(_differences(citation, best, is_record, [*wrong, *unknown])),
             unconfirmed=_unconfirmed_venue(citation, best.work) if is_record else "",
-            notices=references.in_force(n for work in versions for n in work.notices),
+            notices=in_force(n for work in versions for n in work.notices),
         )
     elif closest := max(matches, key=lambda m: m.common, default=None):
         outcome = replace(outcome, work=closest.work if closest.common >= CLOSE_FROM else None)
@@ -253,7 +264,7 @@ def _compare(citation: Citation, work: Work) -> _Match:
         title = Likeness.UNKNOWN  # a book, cited for a chapter
     stated = [int(year) for year in _YEAR.findall(citation.date or "")]
     gap = min((known - year for known in work.years for year in stated), key=abs, default=None)
-    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(references.ids_of(citation)):
+    if gap and gap < 0 and "book" in work.kind and work.ids.isdisjoint(ids_of(citation)):
         gap = None  # a later edition
     venues = [matching.venues(place, name) for name in (work.venue, work.publisher)]
     more = any(ET_AL.search(f" {name}") for name in citation.authors)
@@ -287,7 +298,7 @@ def _unknown_ids(wanted: Sequence[WorkId], matches: Sequence[_Match]) -> list[Wo
     known = {pair for match in matches for pair in match.work.ids}
     has_arxiv = any(kind == "arxiv" and (kind, value) in known for kind, value in wanted)
     lacking = [pair for pair in wanted if pair not in known]
-    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and references.arxiv_of(p[1]))]
+    return [p for p in lacking if not (has_arxiv and p[0] == "doi" and arxiv_of(p[1]))]
 
 
 def _differences(
@@ -305,7 +316,7 @@ def _differences(
     if match.venue is Likeness.OTHER and (is_record or of_journal):
         yield Difference(Field.VENUE, citation.publisher or "", work.venue)
     doi = next((value for kind, value in not_its if kind == "doi"), "")
-    preprints = doi.startswith(references.ARXIV_DOI) or work.doi.startswith(references.ARXIV_DOI)
+    preprints = doi.startswith(ARXIV_DOI) or work.doi.startswith(ARXIV_DOI)
     if doi and work.doi and doi != work.doi and not preprints and match.years == 0:
         yield Difference(Field.DOI, doi, work.doi)
 

@@ -17,7 +17,8 @@ from pincite.documents.body import DEFAULT_LIMITS, Body, head_of
 from pincite.documents.read import read_path
 from pincite.documents.text import one_line
 from pincite.errors import InputError, usable
-from pincite.references import Work, arxiv_of, imports
+from pincite.references import imports
+from pincite.references.works import Work, arxiv_of
 from pincite.text import identifiers, tables_beside
 from pincite.types import Citation, Span, Unchecked
 from pincite.wiki.article import read_pages_of, references_of

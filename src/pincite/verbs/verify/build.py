@@ -19,8 +19,10 @@ from pincite.llm.calls import notes_of
 from pincite.models.routing import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
-from pincite.references import Service, Source, faults, ids_of, open_users_catalogue, outcomes
+from pincite.references import faults, outcomes
 from pincite.references.outcomes import Field
+from pincite.references.sources import Service, Source, open_users_catalogue
+from pincite.references.works import ids_of
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
