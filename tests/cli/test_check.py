@@ -118,21 +118,6 @@ def test_a_step_asks_its_own_server_with_its_own_key(
     assert {h["authorization"] for h in server.headers} == {f"Bearer {KEY}"}
 
 
-def test_a_second_run_takes_the_replies_of_the_trace(
-    run: Run, server: Server, tmp_path: Path
-) -> None:
-    command = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
-    first = written(run(*command))
-    server.answers, server.by_request = [refusal(500)], None
-    n_asked = len(server.asked)
-    assert written(run(*command))["checks"] == first["checks"]
-    assert len(server.asked) == n_asked
-    trace = (tmp_path / "run.jsonl").read_text()
-    calls = [e for e in map(json.loads, trace.splitlines()) if e["event"] == "call"]
-    assert len(calls) == n_asked
-    assert all(call["prompt"]["user"] and call["reply"]["text"] for call in calls)
-
-
 def test_the_key_is_in_no_output(run: Run, server: Server, tmp_path: Path) -> None:
     """Not even where the server repeats it, in replies and in refusals."""
     said = f"Your key is {KEY}."

@@ -29,13 +29,6 @@ def test_calibration_error_by_hand() -> None:
     ]
 
 
-def test_class_measures_by_hand() -> None:
-    found = measures.class_measures(["support", "refute", "nei"], ["support", "nei", "nei"])
-    assert found["f1"] == {"nei": 0.6667, "refute": 0.0, "support": 1.0}
-    assert found["macro_f1"] == pytest.approx(0.5556, abs=1e-4)
-    assert found["accuracy"] == pytest.approx(2 / 3, abs=1e-4)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_f1_and_auroc_are_scikit_learns(seed: int) -> None:
     rng = np.random.default_rng(seed)
