@@ -4,12 +4,16 @@ import csv
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
 from cli.check_runs import Run
 from support.rows import each_row
+
+from pincite.cli.verify import View
+from pincite.types import Label
 
 PAGE = (
     "<page><title>{title}</title><ns>{ns}</ns>{more}<revision><id>{id}</id>"
@@ -69,6 +73,18 @@ def test_every_article_has_its_report_and_the_worst_claims_of_all_are_a_table(
     assert len(rows) == math.ceil(0.34 * len(scores)) > 0
     assert [float(row["score"]) for row in rows] == pytest.approx(sorted(scores)[: len(rows)])
     assert {row["article"] for row in rows} <= titles
+
+
+@pytest.mark.parametrize(
+    ("limit", "worst", "n_rows"),
+    [(None, None, None), (None, 0.34, 2), (9, 0.34, 2), (1, 0.34, 1), (0, 0.34, 0)],
+)
+def test_a_share_is_of_the_claims_that_were_checked_and_the_limit_holds_too(
+    limit: int | None, worst: float | None, n_rows: int | None
+) -> None:
+    labels = [*[Label.SUPPORTED] * 4, *[Label.UNCHECKED] * 9]
+    report: Any = SimpleNamespace(findings=[SimpleNamespace(label=each) for each in labels])
+    assert View(limit, worst).most_rows(report) == n_rows
 
 
 @pytest.mark.parametrize("share", ["10", "0%", "101%", "x%", "%"])
