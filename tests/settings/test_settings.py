@@ -115,6 +115,8 @@ def test_by_short_name_as_by_full_name() -> None:
     assert found.replace(depth=8) == dataclasses.replace(
         found, retrieval=dataclasses.replace(found.retrieval, depth=8)
     )
+    for full_name_wins in ({"depth": 9, "retrieval.depth": 8}, {"retrieval.depth": 8, "depth": 9}):
+        assert Settings.of(**full_name_wins).retrieval.depth == 8
     with pytest.raises(ConfigError, match=r"unknown setting 'dephth'.* 'retrieval.depth'"):
         Settings.of(dephth=7)
 
@@ -145,6 +147,7 @@ def test_reports_record_no_private_settings() -> None:
 
 def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINCITE_FILTERS_UNDATED", "true")
+    monkeypatch.setenv("PINCITE_SERVER_PORT", "8080")  # of the server's own settings
     monkeypatch.setenv("PINCITE_FILTERS_DOMAINS", "a.example, b.example")
     filters = in_file(
         '[filters]\npublished_from = "2019-05"\nkinds = ["html"]\n'
