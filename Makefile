@@ -52,7 +52,7 @@ demo-web: $(STAMP) ## the web pages on the demos' documents
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # Where the tests of two markers are: looking for them everywhere would take as long as running them.
 OF_MODELS := tests/ask/test_abstracts.py tests/documents/test_tables.py tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py tests/verify/test_missing.py tests/test_judged_rows.py tests/check/test_spoken.py
-OF_TRAIN := plugins/pincite-lab/tests/training/network tests/models/test_public_networks.py tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
+OF_TRAIN := plugins/pincite-lab/tests/training/network tests/models/test_public_networks.py tests/models/test_real_server.py tests/cli/test_ask.py
 
 test: $(STAMP) ## most tests, in minutes
 	tools/offline.sh $(PYTEST)

@@ -25,7 +25,7 @@ from pincite.api import Report, Verifier
 from pincite.cli import cli
 from pincite.errors import CorpusError, FetchingIsOff, InputError, MissingExtra
 from pincite.text.passages import PASSAGE_WORDS
-from pincite.types import Claim, Document, Label, Passage, Reason, Span, Unchecked
+from pincite.types import Claim, Document, Passage, Span
 from pincite.verbs.check.report import CheckReport
 
 pytestmark = pytest.mark.xdist_group("api")  # one process: the fixtures are slow
@@ -89,7 +89,7 @@ VERBS: list[tuple[Callable[[], Report[Any, Any]], list[str]]] = [
     (lambda: pincite.check(CLAIM, "kb"), ["check", CLAIM, "--corpus", "kb"]),
     (
         lambda: pincite.ask("How long is the bridge?", Path("kb")),
-        ["ask", "How long is the bridge?"],
+        ["ask", "How long is the bridge?", "--corpus", "kb"],
     ),
 ]
 
@@ -100,7 +100,6 @@ def test_a_verb_finds_what_its_command_finds(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "90")
     report = verb()
-    command = [*command, *(["--corpus", "kb"] if command[0] == "ask" else [])]
     assert lasting(report.to_dict()) == lasting(json.loads(shown(*command, "--json", "-")))
     assert lines(str(report)) == lines(shown(*command))
     assert report.to_json() == json.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n"
@@ -115,15 +114,6 @@ def lasting(report: dict[str, Any]) -> dict[str, Any]:
 
 def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
-
-
-def test_a_source_that_is_not_there_is_a_result() -> None:
-    report = pincite.verify(ARTICLE, sources="pages", title="Varde")
-    by_claim = {finding.claim.text: finding for finding in report.results}
-    assert by_claim[CLAIM].label is Label.SUPPORTED
-    outcome = by_claim["It is 80 metres long."].citations[0].outcome
-    assert isinstance(outcome, Unchecked)
-    assert outcome.reason is Reason.NOT_SUPPLIED
 
 
 PAGE = "<html><head><title>Varde - Wikipedia</title></head><body><p>It opened.</p></body></html>"
@@ -165,19 +155,15 @@ def test_an_open_corpus_is_used_and_stays_open(monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(scope="module")
 def second(kept: Path, tiny_encoder: Path) -> Path:
     """Another corpus, built with another encoder."""
-    made = kept / "press"
-    with pincite.open_corpus(made, write=True, settings=_with(str(tiny_encoder))) as corpus:
+    made, settings = kept / "press", pincite.Settings.of(encoder=str(tiny_encoder))
+    with pincite.open_corpus(made, write=True, settings=settings) as corpus:
         text = "The bridge of Gone is 80 metres long. It was measured in 1920."
         corpus.add([Document("https://press.example/", "Press", text)])
     return made
 
 
-def _with(encoder: str) -> pincite.Settings:
-    return pincite.Settings.of(encoder=encoder)
-
-
 def test_several_corpora_give_results_with_their_names(second: Path, tiny_encoder: Path) -> None:
-    corpora, settings = ["kb", "newspapers=press"], _with(str(tiny_encoder))
+    corpora, settings = ["kb", "newspapers=press"], pincite.Settings.of(encoder=str(tiny_encoder))
     checked = pincite.check("The bridge is 80 metres long.", corpora, settings=settings)
     items = readings(checked.to_dict())[0]["evidence"]
     names = {item["url"]: item["corpus"] for item in items}
@@ -207,13 +193,10 @@ def test_corpora_of_the_settings_are_searched_where_none_is_named(
     assert any(finding.suggestions for finding in pincite.verify(ARTICLE).results)
 
 
-def test_settings_are_those_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def k_of(report: Report[Any, Any]) -> object:
-        return report.to_dict()["settings"]["verify.k"]
-
-    assert k_of(pincite.verify(ARTICLE, settings=pincite.Settings.of(k=7))) == 7
+def test_settings_are_those_given_or_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINCITE_VERIFY_K", "5")
-    assert k_of(pincite.verify(ARTICLE)) == 5
+    for chosen, k in ((None, 5), (pincite.Settings.of(k=7), 7)):
+        assert pincite.verify(ARTICLE, settings=chosen).to_dict()["settings"]["verify.k"] == k
 
 
 @pytest.mark.parametrize(
@@ -309,37 +292,25 @@ def test_a_year_that_stands_elsewhere_in_the_text_is_not_denied() -> None:
 # ── Reports ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def reports_of(text: str, url: str) -> list[Report[Any, Any]]:
-    found = [verify_report(text, url), check_report(text, url), answer_report(hostile(text, url))]
-    return [Report(record, ()) for record in found]
-
-
-def frame_of(report: Report[Any, Any]) -> dict[str, str]:
-    """The attributes of the one element that a notebook shows."""
-    (frame,) = html.fragments_fromstring(report._repr_html_())
-    assert isinstance(frame, html.HtmlElement)
-    assert (frame.tag, frame.tail, len(frame)) == ("iframe", None, 0)
-    return {str(name): str(value) for name, value in frame.attrib.items()}
-
-
 @pytest.mark.parametrize(("text", "url"), CASES)
-def test_a_notebook_has_one_frame_and_nothing_leaves_it(text: str, url: str) -> None:
-    for report in reports_of(text, url):
-        frame = frame_of(report)
-        assert set(frame) == {"title", "sandbox", "style", "srcdoc"}
+def test_nothing_leaves_the_frame_of_a_notebook_and_a_printed_report_obeys_nothing(
+    text: str, url: str
+) -> None:
+    records = (verify_report(text, url), check_report(text, url), answer_report(hostile(text, url)))
+    for record in records:
+        report: Report[Any, Any] = Report(record, ())
+        assert "\x1b" not in str(report)
+        assert text not in repr(report)
+        (frame,) = html.fragments_fromstring(report._repr_html_())
+        assert isinstance(frame, html.HtmlElement)
+        assert (frame.tag, frame.tail, len(frame)) == ("iframe", None, 0)
+        assert set(frame.keys()) == {"title", "sandbox", "style", "srcdoc"}
         sandbox = {"allow-popups", "allow-popups-to-escape-sandbox"}
-        assert set(frame["sandbox"].split()) == sandbox
-        framed = Page(frame["srcdoc"])
+        assert set(frame.get("sandbox", "").split()) == sandbox
+        framed = Page(frame.get("srcdoc", ""))
         assert framed.tags == Page(report.to_html()).tags
         assert not set(framed.tags) & {"script", "base", "iframe", "form"}
         assert not [name for name, _ in framed.attributes if name.startswith("on")]
-
-
-@pytest.mark.parametrize(("text", "url"), CASES)
-def test_a_printed_report_obeys_nothing(text: str, url: str) -> None:
-    for report in reports_of(text, url):
-        assert "\x1b" not in str(report)
-        assert text not in repr(report)
 
 
 # ── Progress and data frames ─────────────────────────────────────────────────────────────

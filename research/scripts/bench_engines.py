@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.corpus import engines
-from pincite_lab.evaluation import wafer
+from pincite_lab.evaluation import wafer, wafer_measures
 from pincite.retrieval import fusion
 from pincite.retrieval.fusion import HybridQuery, Fused
 from pincite.settings import load
@@ -51,7 +51,8 @@ def main() -> None:
             ways = {"words": Fused(words, None), "meaning": Fused(None, meaning)}
             for name, search in {**ways, "both": Fused(words, meaning)}.items():
                 hits, seconds = timed(search, asked)
-                found = wafer.levels(chosen, corpus, {"weighted": hits})["evidence"]["weighted"]
+                levels = wafer_measures.measures_by_level(chosen, corpus, {"weighted": hits})
+                found = levels["evidence"]["weighted"]
                 known = first.setdefault(name, hits)
                 shared = sum(len(best(a) & best(b)) for a, b in zip(known, hits, strict=True))
                 print(

@@ -210,7 +210,7 @@ def of_refuted(rows: Sequence[Row], said: Floats) -> dict[str, Any]:
         "threshold": fits[0],
         "called": int(called.sum()),
         "precision": share(refuted[called]),
-        "interval": measures.interval(refuted[called].astype(np.float64)),
+        "interval": measures.mean_interval(refuted[called].astype(np.float64)),
         "recall": share(p[new & refuted] >= fits[0]),
     }
 

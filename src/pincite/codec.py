@@ -120,7 +120,6 @@ def build(kind: type[T], *sources: object, **given: Any) -> T:
 
 
 def from_file(kind: type[T], path: Path) -> T:
-    """Read a record from a JSON file; raises InputError."""
     return from_json(kind, content_of(path), str(path))
 
 
@@ -245,10 +244,6 @@ class JsonReport:
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
         return from_json(cls, data).as_read()
-
-    @classmethod
-    def from_values(cls, values: object) -> Self:
-        return from_values(cls, values).as_read()
 
     @classmethod
     def from_file(cls, path: Path) -> Self:

@@ -118,21 +118,6 @@ def test_a_step_asks_its_own_server_with_its_own_key(
     assert {h["authorization"] for h in server.headers} == {f"Bearer {KEY}"}
 
 
-def test_a_second_run_takes_the_replies_of_the_trace(
-    run: Run, server: Server, tmp_path: Path
-) -> None:
-    command = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
-    first = written(run(*command))
-    server.answers, server.by_request = [refusal(500)], None
-    n_asked = len(server.asked)
-    assert written(run(*command))["checks"] == first["checks"]
-    assert len(server.asked) == n_asked
-    trace = (tmp_path / "run.jsonl").read_text()
-    calls = [e for e in map(json.loads, trace.splitlines()) if e["event"] == "call"]
-    assert len(calls) == n_asked
-    assert all(call["prompt"]["user"] and call["reply"]["text"] for call in calls)
-
-
 def test_the_key_is_in_no_output(run: Run, server: Server, tmp_path: Path) -> None:
     """Not even where the server repeats it, in replies and in refusals."""
     said = f"Your key is {KEY}."
@@ -162,7 +147,7 @@ def test_the_key_is_in_no_output(run: Run, server: Server, tmp_path: Path) -> No
 
 
 def test_a_table_names_who_said_a_statement_when_and_where(run: Run) -> None:
-    rows = "statement,speaker\nWe opened it here last year.,\nI own a bridge.,Bo Falk\n"
+    rows = 'statement,speaker\n"We opened it\nhere last year.",\nI own a bridge.,Bo Falk\n'
     Path("said.csv").write_text(rows)
     said = ("--speaker", "Ada Holm, mayor of Varde", "--date", "2012-03-01", "--json", "-")
     report = written(run("check", "--file", "said.csv", "--corpus", "kb", *said))
@@ -170,6 +155,10 @@ def test_a_table_names_who_said_a_statement_when_and_where(run: Run) -> None:
     assert checks == [("Ada Holm, mayor of Varde", "2012-03-01", ""), ("Bo Falk", "2012-03-01", "")]
     texts = [each["readings"][0]["text"] for each in report["checks"]]
     assert texts == ["Varde opened it in Varde in 2011.", "Bo Falk owns a bridge."]
+    given = {"statement": "I own a\u2028bridge.", "speaker": "Bo Falk"}
+    Path("said.jsonl").write_text(f"{json.dumps(given, ensure_ascii=False)}\n\n")
+    report = written(run("check", "--file", "said.jsonl", "--corpus", "kb", *said))
+    assert [each["statement"] for each in report["checks"]] == ["I own a bridge."]
     lacking = written(run("check", "We opened it last year.", "--corpus", "kb", "--json", "-"))
     assert readings(lacking)[0]["lacks"] == ["speaker", "date"]
     for date in ("yesterday", "2019-13", "2019-02-31", "spring 2019"):

@@ -4,12 +4,16 @@ import csv
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
 from cli.check_runs import Run
 from support.rows import each_row
+
+from pincite.cli.verify import View
+from pincite.types import Label
 
 PAGE = (
     "<page><title>{title}</title><ns>{ns}</ns>{more}<revision><id>{id}</id>"
@@ -54,28 +58,33 @@ def checked(
     return found
 
 
-def test_every_article_has_its_report(run: Run, dump: Path) -> None:
-    found = checked(run, "out")
-    reports = [name for name in found if name.startswith("dump.")]
-    assert reports == sorted(f"dump.{100 + n}.{end}" for n in range(7) for end in ("html", "json"))
-    rows = json.loads(found["worklist.json"])["articles"]
-    assert {row["title"] for row in rows} == {f"Bridge {n}" for n in range(7)}
-
-
-def test_the_worst_claims_of_all_articles_are_a_table(run: Run, dump: Path) -> None:
+def test_every_article_has_its_report_and_the_worst_claims_of_all_are_a_table(
+    run: Run, dump: Path
+) -> None:
     found = checked(run, "out", "--worst", "34%")
     assert checked(run, "out", "--worst", "34%") == found  # from the stored reports too
-    scores = [
-        finding["score"]
-        for name, each in found.items()
-        if name.startswith("dump.") and name.endswith(".json")
-        for finding in each["findings"]
-        if finding["score"] is not None
-    ]
+    reports = [name for name in found if name.startswith("dump.")]
+    assert reports == sorted(f"dump.{100 + n}.{end}" for n in range(7) for end in ("html", "json"))
+    titles = {f"Bridge {n}" for n in range(7)}
+    assert {row["title"] for row in json.loads(found["worklist.json"])["articles"]} == titles
+    findings = [f for name in reports if name.endswith(".json") for f in found[name]["findings"]]
+    scores = [finding["score"] for finding in findings if finding["score"] is not None]
     rows = list(csv.DictReader(found["worst.csv"].splitlines()))
     assert len(rows) == math.ceil(0.34 * len(scores)) > 0
     assert [float(row["score"]) for row in rows] == pytest.approx(sorted(scores)[: len(rows)])
-    assert {row["article"] for row in rows} <= {f"Bridge {n}" for n in range(7)}
+    assert {row["article"] for row in rows} <= titles
+
+
+@pytest.mark.parametrize(
+    ("limit", "worst", "n_rows"),
+    [(None, None, None), (None, 0.34, 2), (9, 0.34, 2), (1, 0.34, 1), (0, 0.34, 0)],
+)
+def test_a_share_is_of_the_claims_that_were_checked_and_the_limit_holds_too(
+    limit: int | None, worst: float | None, n_rows: int | None
+) -> None:
+    labels = [*[Label.SUPPORTED] * 4, *[Label.UNCHECKED] * 9]
+    report: Any = SimpleNamespace(findings=[SimpleNamespace(label=each) for each in labels])
+    assert View(limit, worst).most_rows(report) == n_rows
 
 
 @pytest.mark.parametrize("share", ["10", "0%", "101%", "x%", "%"])

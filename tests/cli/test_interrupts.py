@@ -135,14 +135,6 @@ def ends_as_a_whole_run(wiki: Wiki) -> None:
     assert len(asked_twice(wiki)) <= 1
 
 
-def test_many_while_sources_are_fetched(wiki: Wiki) -> None:
-    stopped(wiki, "fetching", source_came(wiki, N + 2), *MANY)
-    found = worklist()
-    assert (found["complete"], found["n_articles"], len(found["articles"])) == (False, 2, 1)
-    assert "1 of 2 articles; the run was stopped" in Path("o/worklist.html").read_text()
-    ends_as_a_whole_run(wiki)
-
-
 def test_a_batch_that_is_killed_goes_on(wiki: Wiki) -> None:
     """The first article is done; nothing of it is requested or judged again."""
     with running(wiki, "fetching", *MANY) as started:

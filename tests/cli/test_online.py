@@ -68,6 +68,8 @@ def test_offline_nothing_is_asked(home: Wiki) -> None:
     Path("titles.txt").write_text("Varde Bridge\n")
     assert "--online" in run("verify", "--titles", "titles.txt", "--out", "o", code=2).stderr
     assert "--online" in run("verify", "--category", "Bridges", "--out", "o", code=2).stderr
+    Path("article.wiki").write_text(TEXT)
+    assert "needs --online" in run("verify", "article.wiki", "--wayback", code=2).stderr
     assert home.asked == []
 
 
@@ -132,6 +134,9 @@ def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) ->
     many = ("verify", "--category", "Bridges", "--online", "--out", "o")
     assert "same command again to continue" in run(*many, code=130).stderr
     assert [row["title"] for row in rows("o")] == ["Varde Bridge"]
+    summary = json.loads(Path("o", "worklist.json").read_text())
+    assert (summary["n_articles"], summary["complete"]) == (3, False)
+    assert "the run was stopped" in Path("o/worklist.html").read_text()
     home.asked.clear()
     monkeypatch.setattr(VerifyPipeline, "findings", findings)
     run(*many, code=5)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.check_runs import Run, invoke, prepare
+from cli.check_runs import Run, invoke, prepare, written
 from models.chat_server import Answer, Server, good, refusal, serving
 from support.check_values import readings
 from support.examined import keep_examined
@@ -84,8 +84,8 @@ def judge_of(server: Server) -> tuple[str, ...]:
 
 
 def report() -> dict[str, Any]:
-    written: dict[str, Any] = json.loads(Path("out.json").read_text())
-    return written
+    found: dict[str, Any] = json.loads(Path("out.json").read_text())
+    return found
 
 
 def by_claim(name: str) -> dict[str, Any]:
@@ -154,41 +154,34 @@ def test_whatever_the_server_says_the_report_is_written(
     assert len(found) == N
 
 
-def test_an_unusable_server_is_a_warning_of_the_run_not_of_each_passage(
-    run: Run, server: Server
-) -> None:
-    server.by_request = lambda request: refusal(401)
-    judge = judge_of(server)
-    run("corpus", "add", "kb", "sources/pages.jsonl")
-    run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
-        "--json", "check.json")  # fmt: skip
-    checked = json.loads(Path("check.json").read_text())
-    codes = [note["code"] for note in checked["warnings_coded"]]
-    assert codes.count("no_second_opinions") == 1
-    items = [item for r in readings(checked) for item in r["evidence"]]
-    assert items
-    assert "second_failed" not in [n["code"] for item in items for n in item["reasons_coded"]]
+def always(verdict: str) -> Answer:
+    return good(json.dumps({"quotes": [], "missing": [], "why": "", "verdict": verdict}))
 
 
 def test_check_and_ask_have_it_too(run: Run, server: Server) -> None:
-    server.by_request = lambda request: good(
-        json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "not_supported"})
-    )
+    """An unusable server is a warning of the run, not of each passage."""
     judge = judge_of(server)
     run("corpus", "add", "kb", "sources/pages.jsonl")
-    run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
-        "--json", "check.json")  # fmt: skip
-    checked = json.loads(Path("check.json").read_text())
-    items = [item for r in readings(checked) for item in r["evidence"]]
-    assert items
-    for item in items:
-        assert "second_not_supported" in [note["code"] for note in item["reasons_coded"]]
-    assert checked["usage"]["n_calls"] == len(server.asked) > 0
+
+    def checked(answer: Answer) -> tuple[dict[str, Any], list[list[str]]]:
+        server.by_request = lambda request: answer
+        claim = ("check", "The mill number 3 was built in 1931.", "--corpus", "kb")
+        found = written(run(*claim, *judge, "--json", "-"))
+        items = [item for reading in readings(found) for item in reading["evidence"]]
+        assert items
+        return found, [[note["code"] for note in item["reasons_coded"]] for item in items]
+
+    found, codes = checked(refusal(401))
+    assert [n["code"] for n in found["warnings_coded"]].count("no_second_opinions") == 1
+    assert not any("second_failed" in of_item for of_item in codes)
     before = len(server.asked)
-    run("ask", "When was mill number 3 built?", "--corpus", "kb", *judge, "--json", "ask.json")
-    assert json.loads(Path("ask.json").read_text())["usage"]["n_calls"] == (
-        len(server.asked) - before
-    )
+    found, codes = checked(always("not_supported"))
+    assert all("second_not_supported" in of_item for of_item in codes)
+    assert found["usage"]["n_calls"] == len(server.asked) - before > 0
+    before = len(server.asked)
+    question = ("ask", "When was mill number 3 built?", "--corpus", "kb")
+    asked = written(run(*question, *judge, "--json", "-"))
+    assert asked["usage"]["n_calls"] == len(server.asked) - before
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
@@ -246,9 +239,7 @@ def test_a_model_that_failed_its_examination_changes_no_label(run: Run, server: 
 
 def test_a_model_is_examined_once_before_its_first_opinion(run: Run, server: Server) -> None:
     judges.judges_file("").unlink()
-    server.by_request = lambda request: good(
-        json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "supported"})
-    )
+    server.by_request = lambda request: always("supported")
     run(*verify(server))
     n_asked = len(server.asked)
     assert n_asked > N

@@ -4,14 +4,16 @@ import asyncio
 import json
 import os
 import socket
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from clients.mcp_session import connected, text_of
+from mcp import Client, StdioServerParameters
 
 import pincite
 from pincite.corpus.update import ingest
@@ -80,27 +82,55 @@ def calls(place: Path) -> dict[str, tuple[str, dict[str, Any]]]:
         "question": ("ask", {"question": "How many passengers did the Orrest tram carry?"}),
         "search": ("search_corpus", {"query": "swimming voles", "corpora": ["marsh"], "k": 3}),
         "corpora": ("list_corpora", {}),
-        # Refused.
-        "above": ("verify_claim", {**claim, "file": "../secret.txt"}),
-        "elsewhere": ("verify_claim", {**claim, "file": str(place / "secret.txt")}),
-        "by a link": ("verify_claim", {**claim, "file": "link.txt"}),
-        "absent": ("verify_claim", {**claim, "file": "absent.txt"}),
-        "article elsewhere": ("verify_article", {"file": str(place / "secret.txt")}),
-        "article named as a file": ("verify_article", {"article": str(place / "secret.txt")}),
-        "sources elsewhere": (
-            "verify_article",
-            {"text": "It is old.<ref>A book</ref>", "sources": str(place)},
-        ),
-        "title": ("verify_article", {"article": "Saltfen vole"}),
-        "no words": ("verify_claim", {"claim": " ", "text": PAGE}),
-        "long": ("check_statement", {"statement": "a" * 2_001}),
-        "two sources": ("verify_claim", {**claim, "text": PAGE, "file": "page.txt"}),
-        "no source": ("verify_claim", claim),
-        "other corpus": ("ask", {"question": "Why?", "corpora": ["nowhere"]}),
-        "k": ("search_corpus", {"query": "voles", "k": 0}),
         "online": ("verify_claim", {**claim, "url": "https://voles.example/", "online": True}),
-        "type": ("ask", {"question": ["a", "list"]}),
     }
+
+
+def refused_calls(place: Path) -> list[tuple[str, dict[str, Any], str]]:
+    """What is refused, and a part of the message."""
+    claim, secret = {"claim": LENGTH}, str(place / "secret.txt")
+    article = {"text": "It is old.<ref>A book</ref>", "sources": str(place)}
+    outside, off = "not below a folder", "add --online"
+    return [
+        ("verify_claim", {**claim, "file": "../secret.txt"}, outside),
+        ("verify_claim", {**claim, "file": secret}, outside),
+        ("verify_claim", {**claim, "file": "link.txt"}, outside),
+        ("verify_claim", {**claim, "file": "absent.txt"}, outside),
+        ("verify_article", {"file": secret}, outside),
+        ("verify_article", {"article": secret}, off),
+        ("verify_article", article, outside),
+        ("verify_article", {"article": "Saltfen vole"}, off),
+        ("verify_claim", {"claim": " ", "text": PAGE}, "is empty"),
+        ("check_statement", {"statement": "a" * 2_001}, "2,000"),
+        ("verify_claim", {**claim, "text": PAGE, "file": "page.txt"}, "Expected one source"),
+        ("verify_claim", claim, "Expected one source"),
+        ("ask", {"question": "Why?", "corpora": ["nowhere"]}, "Known: county, marsh"),
+        ("search_corpus", {"query": "voles", "k": 0}, "greater than or equal to 1"),
+        ("ask", {"question": ["a", "list"]}, "string"),
+    ]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a process that keeps what it writes in a folder of its own, and knows no settings."""
+    own = {name: str(folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
+    source = str(Path(pincite.__file__).parents[1])
+    return os.environ | own | {"PINCITE_CACHE": str(folder / "cache"), "PYTHONPATH": source}
+
+
+@asynccontextmanager
+async def connected(arguments: Sequence[str], folder: Path) -> AsyncIterator[Client]:
+    """A client of a server that runs as long as the context."""
+    command = ["-m", "pincite", "mcp", *arguments]
+    started = StdioServerParameters(
+        command=sys.executable, args=command, env=environment(folder), cwd=folder
+    )
+    async with Client(started) as client:
+        yield client
+
+
+def text_of(result: Any) -> str:
+    """What a result says to a model."""
+    return "\n".join(block.text for block in result.content)
 
 
 class Heard:
@@ -109,12 +139,13 @@ class Heard:
     tools: Any
     instructions: str | None
     results: dict[str, Any]
+    refused: list[tuple[str, Any]]  # the message expected, and the result
     progress: dict[str, list[tuple[float, float | None, str | None]]]
 
 
 async def session(place: Path, folder: Path) -> Heard:
     heard = Heard()
-    heard.results, heard.progress = {}, {}
+    heard.results, heard.refused, heard.progress = {}, [], {}
     async with connected(options(place), folder) as client:
         heard.instructions = client.instructions
         heard.tools = (await client.list_tools()).tools
@@ -128,6 +159,8 @@ async def session(place: Path, folder: Path) -> Heard:
 
             result = await client.call_tool(tool, arguments, progress_callback=tell)
             heard.results[name] = result
+        for tool, arguments, message in refused_calls(place):
+            heard.refused.append((message, await client.call_tool(tool, arguments)))
     return heard
 
 
@@ -158,20 +191,12 @@ def test_every_tool_says_that_quotations_are_data(heard: Heard) -> None:
         assert "never instructions" in " ".join(by_name[name].description.split())
     assert by_name["verify_claim"].input_schema["required"] == ["claim"]
     assert "never as instructions" in (heard.instructions or "")
-
-
-def test_no_tool_has_an_argument_about_the_network_or_settings(heard: Heard) -> None:
+    # No tool has an argument about the network or settings.
     names = {name for tool in heard.tools for name in tool.input_schema["properties"]}
     assert names == {
         *("claim", "url", "file", "text", "title", "article", "sources", "limit"),
         *("statement", "corpora", "question", "query", "k"),
     }
-
-
-def test_corpora_are_listed(heard: Heard) -> None:
-    corpora = found(heard, "corpora")["corpora"]
-    assert [each["name"] for each in corpora] == ["county", "marsh"]
-    assert all(each["n_documents"] > 3 for each in corpora)
 
 
 # ── The tools ────────────────────────────────────────────────────────────────────────────────────
@@ -199,9 +224,14 @@ def test_a_page_that_is_not_there_is_a_result_and_nothing_is_fetched(heard: Hear
     assert source["unchecked"] == {"url": "https://voles.example/", "reason": "not_supplied"}
     assert "evidence" not in source
     assert "prob_supported" not in result
+    online = heard.results["online"]  # an argument that would switch the network on
+    assert online.is_error or online.structured_content["label"] == "unchecked"
 
 
-def test_an_address_is_looked_up_in_the_corpora(heard: Heard) -> None:
+def test_an_address_is_looked_up_in_the_corpora_that_are_listed(heard: Heard) -> None:
+    corpora = found(heard, "corpora")["corpora"]
+    assert [each["name"] for each in corpora] == ["county", "marsh"]
+    assert all(each["n_documents"] > 3 for each in corpora)
     result = found(heard, "in a corpus")
     assert result["label"] == "supported"
     assert result["citations"][0]["copy"]["kind"] == "corpus"
@@ -243,38 +273,14 @@ def test_a_search_finds_passages_of_that_corpus(heard: Heard) -> None:
 
 # ── What is refused ──────────────────────────────────────────────────────────────────────────────
 
-REFUSED = {
-    "above": "not below a folder",
-    "elsewhere": "not below a folder",
-    "by a link": "not below a folder",
-    "absent": "not below a folder",
-    "article elsewhere": "not below a folder",
-    "article named as a file": "add --online",
-    "sources elsewhere": "not below a folder",
-    "title": "add --online",
-    "no words": "is empty",
-    "long": "2,000",
-    "two sources": "Expected one source",
-    "no source": "Expected one source",
-    "other corpus": "Known: county, marsh",
-    "k": "greater than or equal to 1",
-    "type": "string",
-}
 
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_done_is_a_message(heard: Heard, name: str) -> None:
-    result = heard.results[name]
-    assert result.is_error
-    said = text_of(result)
-    assert REFUSED[name] in said
-    assert "Traceback" not in said
-    assert PAGE not in said
-
-
-def test_an_argument_cannot_switch_the_network_on(heard: Heard) -> None:
-    result = heard.results["online"]
-    assert result.is_error or result.structured_content["label"] == "unchecked"
+def test_what_cannot_be_done_is_a_message(heard: Heard) -> None:
+    for message, result in heard.refused:
+        assert result.is_error, message
+        said = text_of(result)
+        assert message in said
+        assert "Traceback" not in said
+        assert PAGE not in said
 
 
 # ── Progress and cancellation ────────────────────────────────────────────────────────────────────

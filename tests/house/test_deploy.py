@@ -32,15 +32,14 @@ def program(name: str) -> str:
     return found
 
 
+def run(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [program(name), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_hadolint_reports_nothing() -> None:
-    done = subprocess.run(
-        [program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout + done.stderr == ""
-    assert done.returncode == 0
+    done = run("hadolint", "--no-color", str(ROOT / "Dockerfile"))
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_image_runs_unprivileged_with_a_health_check() -> None:
@@ -117,23 +116,10 @@ def test_kubernetes_example_is_confined_and_complete() -> None:
     assert "PASSWORD@HOST" in KUBERNETES.read_text(encoding="utf-8"), "no password is shipped"
 
 
-def test_unit_is_confined() -> None:
-    """systemd's own measure, 0 (nothing is open) to 10."""
-    done = subprocess.run(
-        [program("systemd-analyze"), "security", "--offline=yes", "--threshold=20", str(UNIT)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_systemd_accepts_the_unit_as_confined() -> None:
+    """The threshold is of systemd's own measure, 0 (nothing is open) to 10."""
+    done = run("systemd-analyze", "security", "--offline=yes", "--threshold=20", str(UNIT))
     assert done.returncode == 0, done.stdout[-500:] + done.stderr
-
-
-def test_systemd_accepts_the_unit() -> None:
-    done = subprocess.run(
-        [program("systemd-analyze"), "verify", str(UNIT)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run("systemd-analyze", "verify", str(UNIT))
     said = [line for line in done.stderr.splitlines() if UNIT.name in line]
     assert [line for line in said if "is not executable" not in line] == []

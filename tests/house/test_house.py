@@ -3,11 +3,9 @@
 import ast
 import functools
 import json
-import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,34 +72,3 @@ def test_a_plugin_is_imported_only_where_it_is_required() -> None:
         required = {name.replace("-", "_") for name in project["dependencies"]}
         others = {name for name, place in plugins.items() if place != folder}
         assert imported(path) & others <= required, path
-
-
-VERBS = ("verify", "check", "ask")
-
-
-@pytest.fixture
-def without(tmp_path: Path) -> Callable[[str], dict[str, str]]:
-    """The package without the folder of a verb, as an environment that finds it first."""
-
-    def made(verb: str) -> dict[str, str]:
-        package, copy = ROOT / "src" / "pincite", tmp_path / "pincite"
-        (copy / "verbs").mkdir(parents=True)
-        for folder, entries in ((copy, package), (copy / "verbs", package / "verbs")):
-            for entry in entries.iterdir():
-                if entry.name not in ("verbs", verb):
-                    (folder / entry.name).symlink_to(entry)
-        return {**os.environ, "PYTHONPATH": str(tmp_path)}
-
-    return made
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_others_pass_their_tests(verb: str, without: Callable[[str], dict[str, str]]) -> None:
-    folders = [str(ROOT / "tests" / other) for other in VERBS if other != verb]
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *folders]
-    command += ["--ignore", str(ROOT / "tests/verify/test_planted.py")]  # of several verbs
-    done = subprocess.run(
-        command, cwd=ROOT, env=without(verb), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout[-3000:]

@@ -138,14 +138,6 @@ def test_steps_that_a_file_leaves_out_use_its_model(tmp_path: Path) -> None:
     assert len([note for note in result.notes if note.option == "prompt_template"]) == 2
 
 
-def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
-    (tmp_path / "p.yaml").write_text(
-        "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}\n"
-    )
-    with pytest.raises(ConfigError, match=r"p\.yaml: models\.m\.base_url is 'your_base_url'"):
-        import_files([tmp_path / "p.yaml"])
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -154,6 +146,10 @@ def test_an_invalid_address_names_its_file_and_option(tmp_path: Path) -> None:
         (f"models: [{PLANTED}\n", "cannot be read as YAML"),
         ("top_k: !!python/object/apply:os.system ['true']", "cannot be read as YAML"),
         ("top_k: many", "expected an integer"),
+        (
+            "used_model_key: m\nmodels: {m: {base_url: your_base_url, model: x}}\nnegate_claim: {}",
+            r"x\.yaml: models\.m\.base_url is 'your_base_url'",
+        ),
         ("a: &a [1]\nb: [" + "*a," * 31 + "]", "31 aliases"),
         ("top_k: 3 #" + "x" * 1_000_000, "at most"),
         (

@@ -59,9 +59,7 @@ PLACES = {
 }
 # Commands of plugins: the extra that brings each.
 PLUGINS = {
-    "study": "study",
-    "watch": "watch",
-    "mcp": "mcp",
+    **{name: name for name in ("study", "watch", "mcp")},
     **dict.fromkeys(SERVER, "server"),
     **dict.fromkeys(("eval", "calibrate", "train", "learn", "wafer"), "lab"),
 }

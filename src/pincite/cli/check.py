@@ -1,9 +1,10 @@
 """`pincite check`: check statements against a corpus."""
 
 import csv
+import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -114,9 +115,12 @@ def command(
 
 def _read_rows(file: Path, occasion: Occasion) -> tuple[list[str], list[Occasion]]:
     """Read a table of statements; an empty cell is as the options say."""
-    lines = options.read_text(file).splitlines()
+    text = options.read_text(file)
     try:
-        read = csv.DictReader(lines) if file.suffix.lower() == ".csv" else map(json.loads, lines)
+        if file.suffix.lower() == ".csv":
+            read: Iterable[Any] = csv.DictReader(io.StringIO(text, newline=""))
+        else:  # a text in JSON may hold other line breaks, such as U+2028
+            read = map(json.loads, filter(str.strip, text.split("\n")))
         rows = [{name: str(value or "").strip() for name, value in row.items()} for row in read]
         statements = [" ".join(row["statement"].split()) for row in rows]
     except (ValueError, KeyError, AttributeError) as error:
@@ -153,12 +157,11 @@ def deliver(
     from rich.console import Console
 
     from pincite.verbs.check import render, terminal
-    from pincite.verbs.check.render import to_csv
 
     writers: dict[str, Callable[[], str]] = {
         "json": report.to_json,
         "html": lambda: render.to_html(report),
-        "csv": lambda: to_csv(report),
+        "csv": lambda: render.to_csv(report),
         "markdown": lambda: render.to_markdown(report, template, translation=translation),
         "yaml": lambda: render.to_yaml(report.to_values()),
         "claimreview": lambda: render.to_claimreview(report),

@@ -65,12 +65,11 @@ def _check(out: Path, settings: Settings, quiet: bool) -> None:
     from pincite.cli.check import deliver
     from pincite.verbs.check import build
 
+    statements = [one["statement"] for one in _read_expected(DEMO_CHECK)["statements"]]
     with _index(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
         options.say("2/2 checking five statements …", quiet)
         with build.checking(settings, folder) as ready:
-            report = ready.check(
-                [one["statement"] for one in _read_expected(DEMO_CHECK)["statements"]]
-            )
+            report = ready.check(statements)
     deliver(report, _outputs(out, "check"), template=None, limit=3, quiet=quiet)
 
 

@@ -194,7 +194,6 @@ def _source(
 def _attached_copies(
     ref: str, given: dict[str, Any]
 ) -> tuple[private_copies.OwnCopies, list[private_copies.OwnCopy]]:
-    """Return the store of copies, and those that are attached to REF."""
     named, copies = _source(ref, **given)
     attached = copies.copies_called(ref) or copies.of(named.keys)
     if not attached:

@@ -130,7 +130,6 @@ def doctor() -> None:
 
 
 def _sent_data(settings: "Settings") -> Iterator[str]:
-    """Yield what the settings allow to be sent, and to whom."""
     from pincite.models.weights import server_of
     from pincite.web.fetch import user_agent
 

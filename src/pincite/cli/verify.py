@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 20  # of a batch
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 LABELS = ("not_supported", "contradicted", "partly_supported", "disputed", "unchecked")
+# Parameters of the report on one article, which has no use for many, as they are typed.
+OF_ONE = {"article": "ARTICLE", "only_estimate": "--estimate", "as_draft": "--draft"}
+OF_ONE |= {name: f"--{name}" for name in ("title", "limit", "only")}
+OF_ONE |= {"show_excluded": "--show-excluded", "fail_on": "--fail-on"}
+OF_ONE |= {f"{name}_path": f"--{name}" for name in ("json", "csv", "html", "wikitext")}
+_OTHER_NAMES = {"could_not_check": "unchecked", "refuted": "contradicted"}
 
 
 class LabelChoice(click.Choice[str]):
     """A label as it is printed (`not supported`, `contradicted?`), or by its name in JSON."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        given = str(value).rstrip("?").replace(" ", "_")
-        others = {"could_not_check": "unchecked", "refuted": "contradicted"}
-        shown = super().convert(others.get(given, given), param, ctx)
-        return "refuted" if shown == "contradicted" else shown
+        name = str(value).rstrip("?").replace(" ", "_")
+        chosen = super().convert(_OTHER_NAMES.get(name, name), param, ctx)
+        return Label.REFUTED if chosen == "contradicted" else chosen
 
 
 def _single_article(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
@@ -66,8 +71,15 @@ class ManyArticles:
     on: str
     workers: int | None
 
-    def check(self, settings: Settings) -> None:
-        """Raise UsageError if the options of a dump contradict others."""
+    def check(self, settings: Settings, context: click.Context) -> None:
+        """Raise UsageError if these options contradict each other, the settings, or others."""
+        is_list = bool(self.titles or self.category or self.dump)
+        if self.out and not is_list:
+            raise click.UsageError("--out needs --titles, --category or --dump.")
+        if is_list and not self.out:
+            raise click.UsageError("A list of articles needs --out FOLDER.")
+        if is_list and (wrong := [OF_ONE[name] for name in OF_ONE if context.params[name]]):
+            raise click.UsageError(f"A list of articles takes no {' and no '.join(wrong)}.")
         if self.on != "local" and (not self.dump or settings.web.online or settings.judge.url):
             raise click.UsageError(
                 "--on ray needs --dump, and excludes --online and --judge: only one process may "
@@ -95,7 +107,8 @@ class View:
         if self.worst is None:
             return self.limit
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
-        return min(self.limit or n_checked, math.ceil(self.worst * n_checked))
+        worst = math.ceil(self.worst * n_checked)
+        return worst if self.limit is None else min(self.limit, worst)
 
 
 @click.command(
@@ -122,7 +135,7 @@ class View:
     html="Write one HTML page.",
     wikitext="Write tags and references to paste into the article.",
 )
-@click.option("--limit", type=int, help="Maximum rows in the terminal's table.")
+@click.option("--limit", type=click.IntRange(0), help="Maximum rows in the terminal's table.")
 @click.option(
     "--worst",
     type=options.Share,
@@ -185,19 +198,16 @@ def command(
     from pincite.verbs.verify import build
 
     outputs = options.pop_outputs(given)
+    # Options named like a field of these records are theirs; what remains are settings.
     many = ManyArticles(**{name: given.pop(name) for name in ManyArticles.__slots__})
     view = View(**{name: given.pop(name) for name in View.__slots__})
     given["verify_uncited"] = view.as_draft or given["verify_uncited"]
     settings = options.load_settings(given)
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
+    many.check(settings, click.get_current_context())
     corpora = corpus or tuple(settings.library.places) or None
-    many.check(settings)
-    if many.titles or many.category or many.dump:
-        if article or only_estimate or not many.out:
-            raise click.UsageError(
-                "A list of articles needs --out FOLDER, and takes no ARTICLE and no --estimate."
-            )
+    if many.out:
         batch = _Batch(settings, corpora, sources, many.out, quiet, view.worst)
         if many.dump:
             batch.check_dump(many.dump, many.on, many.workers)
@@ -208,27 +218,22 @@ def command(
         raise click.UsageError("Expected an ARTICLE, --titles FILE, --category NAME or --dump.")
     say = partial(options.say, quiet=quiet)
     page = articles.open_article(article, title, settings, say, language=given["language"])
-    with (
-        options.progress(quiet) as display,
-        build.verifying_one(
-            page,
-            settings,
-            corpora,
-            sources,
-            fetching=partial(show_fetching, display),
-            reading=partial(display, "reading sources"),
-        ) as run,
-    ):
-        display.hide("reading sources")
-        for line in article_files.describe(run.files) if run.files else ():
-            say(line)
-        if only_estimate:
-            plan, to_file = run.estimate(page), outputs["json"]
-            lines = "".join(f"{line}\n" for line in estimate.describe(plan, settings))
-            options.write(codec.to_json(plan) if to_file else lines, to_file)
-            return
-        run.say_estimate(page, say)
-        report = run.verify(page, display, claim_printer(display))
+    with options.progress(quiet) as display:
+        fetching, reading = partial(show_fetching, display), partial(display, "reading sources")
+        opened = build.verifying_one(
+            page, settings, corpora, sources, fetching=fetching, reading=reading
+        )
+        with opened as run:
+            display.hide("reading sources")
+            for line in article_files.describe(run.files) if run.files else ():
+                say(line)
+            if only_estimate:
+                plan, to_file = run.estimate(page), outputs["json"]
+                lines = "".join(f"{line}\n" for line in estimate.describe(plan, settings))
+                options.write(codec.to_json(plan) if to_file else lines, to_file)
+                return
+            run.say_estimate(page, say)
+            report = run.verify(page, display, claim_printer(display))
     deliver(report, outputs, quiet=quiet, view=view, source=page.source)
     if report.stopped:
         n_done = len(report.findings)
@@ -260,20 +265,21 @@ def deliver(
 ) -> None:
     """Write or show a report. `source`: of the article, of which a draft's summary shows traces."""
     today = datetime.now(UTC).date()
+    draft = render.draft_of(report, source) if view.as_draft else None
     writers = {
         "json": report.to_json,
         "csv": lambda: render.to_csv(report),
-        "html": lambda: render.to_html(report),
+        "html": lambda: render.draft_html(draft) if draft else render.to_html(report),
         "wikitext": lambda: to_wikitext(report, today),
     }
-    rows = view.most_rows(report)
-    show = partial(
-        terminal.print_report, report, Console(), rows, excluded=view.show_excluded, only=view.only
-    )
-    if view.as_draft:
-        draft = render.draft_of(report, source)
-        writers["html"] = partial(render.draft_html, draft)
-        show = partial(click.echo, "\n".join(render.draft_lines(draft)))
+
+    def show() -> None:
+        if draft:
+            click.echo("\n".join(render.draft_lines(draft)))
+            return
+        rows, excluded = view.most_rows(report), view.show_excluded
+        terminal.print_report(report, Console(), rows, excluded=excluded, only=view.only)
+
     options.deliver(writers, outputs, show, quiet)
 
 
@@ -317,7 +323,7 @@ class _Batch:
         from pincite.documents import inputs
         from pincite.verbs.verify import batch, build
 
-        with options.progress(self.quiet) as display:
+        with options.progress(self.quiet) as display:  # of the download
             cache = weights.cache_folder().parent / "downloads"
             (local,) = inputs.local([dump], cache, display).paths
         total = sum(1 for _ in read_pages_of(local, None))
@@ -327,15 +333,16 @@ class _Batch:
             build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run,
             self._open_folder(total, run) as folder,
         ):
-            here = partial(batch.report_on, run)
-            worker = batch.Worker(self.settings, self.corpora, self.sources)
-            report_on = worker.report_on if parallel.is_remote else here
+            if parallel.is_remote:  # each worker opens the sources and the models itself
+                report_on = batch.Worker(self.settings, self.corpora, self.sources).report_on
+            else:
+                report_on = partial(batch.report_on, run)
             show = partial(display, "articles", total=total)
             batch.check_dump(local, folder, report_on, parallel, show)
 
     @contextmanager
     def _open_folder(self, n_articles: int, run: "Run") -> Iterator["ReportFolder"]:
-        """Write and print the work-list when the block ends, even after Ctrl-C."""
+        """Write the work-list when the block ends, even by Ctrl-C; print it if all was done."""
         from pincite.verbs.verify import batch, worklist
 
         with usable(self.out, "created"):

@@ -312,7 +312,6 @@ class ChatSettings:
 
     @property
     def temperatures_of_steps(self) -> dict[str, float]:
-        """The temperature of every step."""
         given = _by_step("step_temperatures", self.step_temperatures, "temperature")
         for text in given.values():
             if not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,9})?", text):

@@ -29,13 +29,6 @@ def test_calibration_error_by_hand() -> None:
     ]
 
 
-def test_class_measures_by_hand() -> None:
-    found = measures.class_measures(["support", "refute", "nei"], ["support", "nei", "nei"])
-    assert found["f1"] == {"nei": 0.6667, "refute": 0.0, "support": 1.0}
-    assert found["macro_f1"] == pytest.approx(0.5556, abs=1e-4)
-    assert found["accuracy"] == pytest.approx(2 / 3, abs=1e-4)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_f1_and_auroc_are_scikit_learns(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -82,14 +75,14 @@ def test_wilson_by_hand() -> None:
 
 
 def test_precision_recall_worked_example() -> None:
-    # Lowest first: fails, holds, fails, holds. Calling 1, 2, 3, 4 rows finds 1, 1, 2, 2 of 2.
-    fails, values = np.array([False, True, True, False]), np.array([9.0, 1.0, 5.0, 3.0])
+    # Highest first: fails, holds, fails, holds. Calling 1, 2, 3, 4 rows finds 1, 1, 2, 2 of 2.
+    fails, values = np.array([False, True, True, False]), np.array([1.0, 9.0, 5.0, 7.0])
     points = measures.precision_recall(fails, values)
     assert points == [
-        {"precision": 1.0, "recall": 0.5, "threshold": 1.0},
-        {"precision": 0.5, "recall": 0.5, "threshold": 3.0},
+        {"precision": 1.0, "recall": 0.5, "threshold": 9.0},
+        {"precision": 0.5, "recall": 0.5, "threshold": 7.0},
         {"precision": 0.6667, "recall": 1.0, "threshold": 5.0},
-        {"precision": 0.5, "recall": 1.0, "threshold": 9.0},
+        {"precision": 0.5, "recall": 1.0, "threshold": 1.0},
     ]
     assert measures.precision_recall(np.array([False]), np.array([1.0])) == []
 
@@ -113,3 +106,9 @@ def test_measures_by_class_by_hand() -> None:
 def test_a_class_without_rows_is_no_part_of_the_macro_mean() -> None:
     found = measures.by_class(["yes", "no"], ["yes", "no"], ["yes", "no", "maybe"])
     assert found["macro"]["f1"] == found["weighted"]["f1"] == 1.0
+
+
+def test_no_rows_have_measures_too() -> None:
+    found = measures.by_class([], [], ["yes", "no"])
+    assert (found["n"], found["accuracy"], found["classes"]["no"]["n"]) == (0, 0.0, 0)
+    assert measures.ranking_measures({}, {})["intervals"]["RR"] is None

@@ -17,19 +17,24 @@ from pincite.cli import cli
 from pincite.errors import InputError
 from pincite.types import Document, Hit, Passage, Span
 from pincite.wiki.article import PageText, parse_page
+from pincite_lab.evaluation import tables
 from pincite_lab.evaluation.wafer import (
+    Collection,
     Output,
     Provenance,
     WaferRecord,
     claim_of,
-    contrast_of,
-    in_context,
     is_featured,
-    measure,
     open_collection,
     read_records,
     records_in,
     split_of,
+)
+from pincite_lab.evaluation.wafer_measures import (
+    answers_in_context,
+    contrast_of,
+    measure_failures,
+    measures_by_level,
 )
 
 LINE: dict[str, Any] = json.loads(text_of("lab/evaluation/wafer/record.json"))
@@ -149,7 +154,7 @@ def pages(urls: Sequence[str]) -> list[Document | None]:
 
 def figure(records: Sequence[WaferRecord], of: Any = pages, verifier: Any = ...) -> dict[str, Any]:
     verifier = WordVerifier() if verifier is ... else verifier
-    return measure(records, of, verifier, lambda *_: None) or {}
+    return measure_failures(Collection(tuple(records), None), of, verifier, lambda *_: None) or {}
 
 
 def test_failing_citations_are_told_from_featured_ones() -> None:
@@ -182,10 +187,19 @@ def test_answers_in_context() -> None:
         [hit("It rains here.", 1), hit("It rains. It pours!", 2)],
         [hit("Nothing.", 1)],
     ]
-    found = in_context(asked, {"sparse": run})
+    found = answers_in_context(asked, {"sparse": run})
     assert found["n"] == 2
     assert (found["sparse"]["AiC@1"], found["sparse"]["AiC@10"]) == (0.0, 1.0)
-    assert in_context(asked[2:], {"sparse": run[2:]}) == {"n": 0}
+    assert answers_in_context(asked[2:], {"sparse": run[2:]}) == {"n": 0}
+
+
+def test_without_marks_and_with_featured_articles_only_there_is_a_table() -> None:
+    no_corpus: Any = None
+    every = measures_by_level(GOOD, no_corpus, {"sparse": [[] for _ in GOOD]})
+    parts = {"featured": every, "others": measures_by_level([], no_corpus, {"sparse": []})}
+    result = every | {"by_featured": parts, "failed_verification": None}
+    json.dumps(result, allow_nan=False)
+    assert tables.wafer_table(result).count("n/a") >= 4  # table 4 of the others
 
 
 def test_a_split_and_its_failing_part(tmp_path: Path) -> None:

@@ -75,7 +75,6 @@ class Worker:
             await self.process.stdin.drain()
 
     def end(self) -> None:
-        """Kill the process and its children."""
         with contextlib.suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
                 os.killpg(self.process.pid, signal.SIGKILL)  # the process leads its group
@@ -150,7 +149,6 @@ def _tool(run: Callable[..., Any], workers: Workers) -> Callable[..., Any]:
 
 
 def serve(served: work.Served, at_once: int) -> None:
-    """Serve over stdin and stdout."""
     workers = Workers(served, at_once)
 
     @asynccontextmanager

@@ -381,7 +381,6 @@ def _text(given: str, name: str = "text") -> str:
 
 
 def _check_lengths(arguments: Mapping[str, Any]) -> None:
-    """Raises InputError."""
     for name, given in arguments.items():
         limit = MAX_TEXT if name == "text" else MAX_LINE
         for value in given if isinstance(given, list) else [given]:

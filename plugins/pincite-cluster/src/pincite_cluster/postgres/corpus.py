@@ -294,7 +294,6 @@ class PostgresCorpus(Corpus):
         ]
 
     def versions(self) -> dict[str, str]:
-        """The version of each document, by address."""
         return {head.facts.url: head.version for head in self.every()}
 
     def urls(self) -> Iterator[str]:
@@ -319,7 +318,6 @@ class PostgresCorpus(Corpus):
         return {id_: by_place[place] for place, id_ in wanted.items() if place in by_place}
 
     def spans(self, keys: Sequence[str]) -> dict[str, list[Span]]:
-        """The spans of the documents' passages, in order."""
         by_key = defaultdict[str, list[Span]](list)
         where = f"FROM {_JOIN} WHERE d.key = ANY(%s) ORDER BY p.id"
         for key, *span in self._there.rows(f"SELECT d.key, p.first, p.last {where}", list(keys)):

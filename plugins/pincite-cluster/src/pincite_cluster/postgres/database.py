@@ -167,7 +167,6 @@ class Database:
         self.writing(make)
 
     def make(self, manifest: Mapping[str, str], state: str = BUILDING) -> None:
-        """Make and use the tables of a new build."""
         self._use(manifest["identity"][:8], manifest)
         self._is_building = state == BUILDING
         row = self.build, json.dumps(dict(manifest)), state
@@ -178,7 +177,6 @@ class Database:
             self.run(f"ALTER TABLE {{passages}} ADD COLUMN vector vector({manifest['dim']})")
 
     def publish(self) -> None:
-        """From now on this is the current build."""
         change = "UPDATE {generations} SET state = %s WHERE "
         self.run(f"{change} state = %s", OLD, CURRENT)
         self.run(f"{change} id = %s", CURRENT, self.build)
@@ -222,7 +220,6 @@ class Database:
         return cursor.execute(sql.format(**self._tables).encode(), values or None)
 
     def copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows to a table in the thread's transaction."""
         sql = f"COPY {self._tables[table]} ({', '.join(columns)}) FROM STDIN"
         with self._local.connection.cursor().copy(sql.encode()) as copy:
             for row in rows:

@@ -41,19 +41,19 @@ def wafer(
 
     The corpus is indexed once and kept, and so are judged pairs: an interrupted run can be resumed.
     """
-    from pincite_lab.evaluation import tables
-    from pincite_lab.evaluation import wafer as measures
+    from pincite_lab.evaluation import tables, wafer_measures
+    from pincite_lab.evaluation.wafer import open_collection
 
     settings = options.load_settings(given)
-    collection = measures.open_collection(folder, split)
-    every = [*collection.records, *collection.failed]
+    collection = open_collection(folder, split)
     n, n_failed = len(collection.records), len(collection.failed)
     result: dict[str, Any] = {"split": split, "n": n, "n_failed": n_failed}
     with options.progress(quiet) as display:
         if corpus or collection.corpus_file:
             result |= _search(collection, corpus, settings, display)
         else:
-            result["failed_verification"] = measures.measure(every, None, None, display)
+            failures = wafer_measures.measure_failures(collection, None, None, display)
+            result["failed_verification"] = failures
     for warning in result.get("warnings", ()):
         options.say(warning)
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
@@ -63,7 +63,7 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.verbs.verify import build
-    from pincite_lab.evaluation import wafer as measures
+    from pincite_lab.evaluation.wafer_measures import evaluate_retrieval, measure_failures
 
     encoder = runtime.encoder(settings)
     file, seconds = collection.corpus_file, 0.0
@@ -74,9 +74,8 @@ def _search(collection: Any, corpus: Path | str | None, settings: Any, tell: Any
     with engines.open(where, encoder) as opened, build.verifying(settings, None, None) as run:
         verifier = run.pipeline.verifier
         if collection.records:
-            result = measures.evaluate(collection, opened, verifier, settings.retrieval, tell)
-        every = [*collection.records, *collection.failed]
-        failed = measures.measure(every, opened.get, verifier, tell)
+            result = evaluate_retrieval(collection, opened, verifier, settings.retrieval, tell)
+        failed = measure_failures(collection, opened.get, verifier, tell)
         status = opened.status()
     result |= {
         "failed_verification": failed,

@@ -18,8 +18,9 @@ Run = Mapping[str, Sequence[str]]  # query → ids, best first
 
 CUTOFFS = (1, 10, 100, 200)
 MEASURES = ("precision", "recall", "f1")
-N_RESAMPLES = 1000
-N_BOOTSTRAP = 2000  # resamples of the means over queries, which are cheap
+MEANS = ("weighted", "macro")  # over the classes
+N_RESAMPLES_OF_ROWS = 1000
+N_RESAMPLES_OF_MEANS = 2000  # over queries: cheaper
 N_BINS = 15
 SEED = 20
 # Our names → ir-measures' names, as in SIDE's table 4.
@@ -30,9 +31,11 @@ RANKING |= {"R-Prec": "Rprec"}
 
 
 def resamples(n_rows: int) -> Doubles:
-    """Return counts of rows drawn with replacement: (N_RESAMPLES, n_rows), rows sum to n."""
+    """Return how often each row is drawn, with replacement: (N_RESAMPLES_OF_ROWS, n_rows)."""
+    if not n_rows:
+        return np.zeros((N_RESAMPLES_OF_ROWS, 0))
     rng = np.random.default_rng(SEED)
-    return rng.multinomial(n_rows, [1 / n_rows] * n_rows, size=N_RESAMPLES).astype(np.float64)
+    return rng.multinomial(n_rows, [1 / n_rows] * n_rows, N_RESAMPLES_OF_ROWS).astype(np.float64)
 
 
 def percentiles(values: Doubles) -> list[float] | None:
@@ -48,13 +51,13 @@ def percentiles(values: Doubles) -> list[float] | None:
     return [round(float(low), 4), round(float(high), 4)]
 
 
-def interval(values: Doubles) -> list[float]:
-    """95 % percentile bootstrap interval of the mean."""
+def mean_interval(values: Doubles) -> list[float] | None:
+    """95 % percentile bootstrap interval of the mean; None without values."""
     if not len(values):
-        return [float("nan"), float("nan")]
+        return None
     rng = np.random.default_rng(SEED)
-    rows = rng.integers(0, len(values), size=(N_BOOTSTRAP, len(values)))
-    return percentiles(values[rows].mean(axis=1)) or []
+    rows = rng.integers(0, len(values), size=(N_RESAMPLES_OF_MEANS, len(values)))
+    return percentiles(values[rows].mean(axis=1))
 
 
 def wilson(n_hits: int, n: int) -> list[float] | None:
@@ -95,7 +98,7 @@ def ranking_measures(qrels: Grades, run: Run) -> dict[str, Any]:
     return {
         **{name: _round(scores.mean()) if len(scores) else None for name, scores in values.items()},
         "n": len(order),
-        "intervals": {name: interval(scores) for name, scores in values.items()},
+        "intervals": {name: mean_interval(scores) for name, scores in values.items()},
     }
 
 
@@ -152,19 +155,20 @@ def aurocs(supported: Flags, values: Doubles, weights: Doubles) -> Doubles:
 
 
 def precision_recall(wanted: Flags, values: Doubles) -> list[dict[str, float]]:
-    """Points of the curve that finds `wanted` by *low* values, from the lowest threshold up.
+    """Points of the curve that finds `wanted` by high values, from the highest threshold down.
 
-    A row is called at a threshold if its value is at most that. Empty if no row is wanted.
+    A row is called at a threshold if its value is at least that. Empty if no row is wanted.
     """
     if not wanted.any():
         return []
     from sklearn import metrics
 
-    precision, recall, thresholds = metrics.precision_recall_curve(wanted, -values)
-    points = zip(precision[-2::-1], recall[-2::-1], -thresholds[::-1], strict=True)
+    precision, recall, thresholds = metrics.precision_recall_curve(wanted, values)
+    # scikit-learn's last point, where nothing is called, has no threshold.
+    points = zip(precision[:-1], recall[:-1], thresholds, strict=True)
     return [
         {"precision": _round(p), "recall": _round(r), "threshold": float(t)} for p, r, t in points
-    ]
+    ][::-1]
 
 
 def reliability(supported: Flags, probabilities: Doubles) -> list[dict[str, Any]]:
@@ -205,17 +209,18 @@ def by_class(
     >>> found["classes"]["yes"]["precision"], found["classes"]["yes"]["recall"]
     (1.0, 0.5)
     """
+    shape = len(wanted), len(classes)  # of no rows, numpy would see no second axis
     labels, guesses = (
-        np.array([[name == one for one in classes] for name in names], dtype=np.float64)
+        np.array([[name == c for c in classes] for name in names], dtype=np.float64).reshape(shape)
         for names in (wanted, predicted)
     )
     point = _measures(labels, guesses, np.ones((1, len(wanted))))
     spread = _measures(labels, guesses, resamples(len(wanted)))
-    table: dict[str, dict[str, Any]] = {name: {} for name in (*classes, "weighted", "macro")}
-    for place, of_name in enumerate(table.values()):
+    table: dict[str, dict[str, Any]] = {name: {} for name in (*classes, *MEANS)}
+    for column, of_name in enumerate(table.values()):
         for measure in MEASURES:
-            of_name[measure] = _round(point[measure][0, place])
-            of_name[f"{measure}_interval"] = percentiles(spread[measure][:, place])
+            of_name[measure] = _round(point[measure][0, column])
+            of_name[f"{measure}_interval"] = percentiles(spread[measure][:, column])
     return {
         "n": len(wanted),
         "accuracy": _round(point["accuracy"][0, 0]),
@@ -240,9 +245,9 @@ def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str,
 
 
 def _measures(labels: Doubles, guesses: Doubles, weights: Doubles) -> dict[str, Doubles]:
-    """Measures for each row of `weights` (n_resamples, n_rows); weighted and macro means last.
+    """Measures for each row of `weights` (n_resamples, n_rows): a column for each class and mean.
 
-    `labels` and `guesses`: (n_rows, n_classes), 1 at a row's class.
+    `labels` and `guesses`: (n_rows, n_classes), 1 at a row's class. Accuracy has one column.
     """
     labelled, guessed, hits = (weights @ matrix for matrix in (labels, guesses, labels * guesses))
     n_rows = np.maximum(labelled.sum(axis=1, keepdims=True), 1)
@@ -254,8 +259,9 @@ def _measures(labels: Doubles, guesses: Doubles, weights: Doubles) -> dict[str, 
     }
     n_classes = np.maximum(occurs.sum(axis=1), 1)
     for name, values in shares.items():
-        means = (values * labelled / n_rows).sum(axis=1), (values * occurs).sum(axis=1) / n_classes
-        shares[name] = np.column_stack([values, *means])
+        weighted = (values * labelled / n_rows).sum(axis=1)
+        macro = (values * occurs).sum(axis=1) / n_classes
+        shares[name] = np.column_stack([values, weighted, macro])  # the order of MEANS
     return shares | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
 
 

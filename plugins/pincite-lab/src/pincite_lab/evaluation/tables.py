@@ -72,7 +72,6 @@ def _languages(system: str, of_pairs: Mapping[str, Mapping[str, Any]]) -> list[s
 
 
 def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
-    """How far two verifiers agree, and how often each is right when it says "supported"."""
     called = {"both": "by both", "first_only": "only by the first"}
     called |= {"second_only": "only by the second"}
     rows = [["  called supported", "n", "right", "precision"]]
@@ -86,7 +85,6 @@ def _side_by_side(pair: Mapping[str, Any]) -> list[str]:
 
 
 def judge_table(model: str, measured: Measured) -> str:
-    """How often a model gave each verdict, and how often its support was right against ours."""
     rows = [["verdict", "supported", "others"]]
     for verdict, (supported, others) in measured.counts.items():
         rows.append([verdict, str(supported), str(others)])
@@ -126,7 +124,7 @@ def wafer_table(result: Mapping[str, Any]) -> str:
         rows = [["", *(f"{column} {name}" for name in parts for column in _TABLE_4)]]
         for system in result["page"]:
             cells = [one["page"][system][column] for one in parts.values() for column in _TABLE_4]
-            rows.append([system, *(f"{100 * value:.2f}" for value in cells)])
+            rows.append([system, *("n/a" if x is None else f"{100 * x:.2f}" for x in cells)])
         counts = {name: next(iter(one["page"].values()))["n"] for name, one in parts.items()}
         lines += [*_grid(rows), ", ".join(f"n = {n} {name}" for name, n in counts.items()), ""]
     if failed := result["failed_verification"]:

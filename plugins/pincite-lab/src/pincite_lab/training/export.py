@@ -76,7 +76,6 @@ class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
         self.model, self.fields = model, fields
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """Return logits (batch, 3)."""
         return self.model(**dict(zip(self.fields, inputs, strict=True))).logits
 
 

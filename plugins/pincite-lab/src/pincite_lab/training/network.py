@@ -243,7 +243,6 @@ class Pairs:
             model.set_attn_implementation("eager")
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
-        """Return the number of tokens of each pair after truncation."""
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
     def judge(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
@@ -258,20 +257,18 @@ class Pairs:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """Return logits (n_pairs, 3), float32, in order; pairs are batched by length."""
         encodings = self._tokenizer.encode_batch(list(pairs))
-        order = sorted(range(len(encodings)), key=lambda i: len(encodings[i].ids))
-        parts, start = [], 0
+        lengths = [len(encoding.ids) for encoding in encodings]
+        order = sorted(range(len(lengths)), key=lambda i: lengths[i])
+        parts, start, most = [], 0, CHUNK_TOKENS[self._device.type == "cuda"]
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bfloat16):
             while start < len(order):
                 end = start + 1
-                while end < len(order) and self._fits(end + 1 - start, encodings[order[end]]):
+                while end < len(order) and (end + 1 - start) * lengths[order[end]] <= most:
                     end += 1
                 inputs = self._inputs([encodings[i] for i in order[start:end]])
                 parts.append(self._model(**inputs).logits)
                 start = end
         return torch.cat(parts)[torch.tensor(order).argsort().to(self._device)].float()
-
-    def _fits(self, n_rows: int, longest: Any) -> bool:
-        return n_rows * len(longest.ids) <= CHUNK_TOKENS[self._device.type == "cuda"]
 
     def _inputs(self, encodings: list[Any]) -> dict[str, Tensor]:
         fields = {"input_ids": "ids", "attention_mask": "attention_mask"}

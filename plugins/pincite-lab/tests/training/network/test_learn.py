@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -163,17 +162,6 @@ def test_one_that_forgets_is_refused(home: Path, learn: Learn) -> None:
     assert not told["kept"]
     assert "AUROC" in told["why"]
     assert in_use(home) == told["model"] == before
-
-
-def test_labels_by_chance_show_no_gain(home: Path, learn: Learn) -> None:
-    chance = random.Random(5)
-    rows = [{**row, "label": chance.choice(["support", "not_support"])} for row in opened(120)]
-    write_jsonl(home / "rows.jsonl", *rows)
-    before = in_use(home)
-    told = learn("rows.jsonl", "--guard", "guard.jsonl")
-    assert (told["kept"], told["feedback"]["shown"]) == (False, False)
-    assert told["feedback"]["interval"][0] <= 0
-    assert in_use(home) == before
 
 
 def test_killed_and_resumed_it_ends_with_the_same_weights(
