@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.rows import each_row
 
-from pincite.documents import layout
-from pincite.documents.layout import Line, Rule, in_reading_order, running_text, with_ruled_tables
+from pincite.documents import running_heads
+from pincite.documents.columns import in_reading_order
+from pincite.documents.page_lines import Line, Rule
+from pincite.documents.page_tables import with_ruled_tables
+from pincite.documents.paragraphs import running_text
 
 
 def line(text: str, height: float, left: float = 72, right: float = 400, size: float = 10) -> Line:
@@ -38,11 +41,11 @@ def test_running_heads_are_dropped_and_figures_kept() -> None:
         [line("Annual report 1931", 780), line(f"Text of page {n} is this.", 700), line(f"{n}", 40)]
         for n in range(1, 5)
     ]
-    assert running_text(layout.without_running_heads(pages))[0].split("\n\n") == [
+    assert running_text(running_heads.without_running_heads(pages))[0].split("\n\n") == [
         f"Text of page {n} is this." for n in range(1, 5)
     ]
     figures = [[line(f"{n} 12 {n * 7}", 700), line(f"{n} 9 {n * 5}", 688)] for n in range(1, 5)]
-    assert layout.without_running_heads(figures) == figures
+    assert running_heads.without_running_heads(figures) == figures
 
 
 @each_row("documents/layout/which_lines_are_running_heads")
@@ -53,7 +56,7 @@ def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None)
     ]
     for n, page in enumerate(pages):
         page[-2:] = [line(f"Line {word} of a page", 700 - n) for word in ("one", "two")]
-    found = [each.text for page in layout.without_running_heads(pages) for each in page]
+    found = [each.text for page in running_heads.without_running_heads(pages) for each in page]
     expected = list(filter(None, heads)) if kept is None else kept
     assert [text for text in found if text in heads] == expected
 
@@ -61,7 +64,7 @@ def test_which_lines_are_running_heads(heads: list[str], kept: list[str] | None)
 def test_the_heads_of_a_table_over_several_pages_are_kept_once() -> None:
     row = [line("Parish", 780, 72, 120), line("Men", 780, 200, 240), line("Women", 780, 300, 350)]
     pages = [[*row, line(f"The text {word}.", 700)] for word in ("one", "two", "three", "four")]
-    found = layout.without_running_heads(pages)
+    found = running_heads.without_running_heads(pages)
     assert [len(page) for page in found] == [4, 1, 1, 1]
 
 
@@ -206,7 +209,7 @@ def test_a_line_of_one_table_is_no_head_of_the_next() -> None:
 def test_a_line_that_stands_twice_on_each_page_is_no_running_head_of_two_pages() -> None:
     heads = [line("Annual report", 780), line("Annual report", 774)]
     pages = [[*heads, line(f"Text of page {name}.", 700)] for name in ("one", "two")]
-    assert layout.without_running_heads(pages) == pages
+    assert running_heads.without_running_heads(pages) == pages
 
 
 words = st.sampled_from(["the old harbour of Varde", "a crane", "12 9", "were sold to the cooper"])

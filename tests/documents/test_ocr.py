@@ -25,7 +25,7 @@ from support.scans import as_bytes, scan
 from pincite.documents import ocr, sandbox
 from pincite.documents import read as reading
 from pincite.documents.body import DEFAULT_LIMITS, Body
-from pincite.documents.layout import in_reading_order
+from pincite.documents.columns import in_reading_order
 from pincite.documents.read import read_bytes
 from pincite.text.page_numbers import SCANS, UNREAD, confidence_in, page_starts
 from pincite.types import Document, Reason, Span, Unchecked

@@ -16,7 +16,9 @@ from statistics import median
 from typing import Any
 
 from pincite.documents.body import SCANNED_PAGES, Body
-from pincite.documents.layout import Line, in_reading_order, running_text
+from pincite.documents.columns import in_reading_order
+from pincite.documents.page_lines import Line
+from pincite.documents.paragraphs import running_text
 from pincite.documents.text import document_of
 from pincite.text.page_numbers import PAGES, RECOGNISED, UNREAD
 from pincite.types import Document, Reason, Unchecked

@@ -1,7 +1,7 @@
 """Extracts the text of a PDF, with the page of every character.
 
 pdfium measures the characters. This module joins them to lines and parts of lines, writes exponents
-as such and drops footnote marks; `layout` orders the lines. Distances are in points.
+as such and drops footnote marks; `columns` orders the lines. Distances are in points.
 Run it only in `sandbox`: pdfium is C++ code, and crafted files have crashed it.
 """
 
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import pypdfium2
 from pypdfium2 import raw
 
-from pincite.documents import layout
+from pincite.documents import columns, page_tables, paragraphs, running_heads
 from pincite.documents.body import Body
-from pincite.documents.layout import Line, Lines, Rule
+from pincite.documents.page_lines import Line, Lines, Rule
 from pincite.documents.text import document_of, one_line
 from pincite.text import patterns
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
@@ -56,8 +56,8 @@ def read_pdf(
             return Unchecked(url, Reason.TOO_LARGE, detail)
         pages.append(lines)
         rules.append(drawn)
-    ordered = list(map(layout.in_reading_order, layout.without_running_heads(pages), rules))
-    text, starts = layout.running_text(ordered)
+    ordered = list(map(columns.in_reading_order, running_heads.without_running_heads(pages), rules))
+    text, starts = paragraphs.running_text(ordered)
     if not text:
         reason = Reason.UNREADABLE_SCAN if scans else Reason.EMPTY
         return Unchecked(url, reason, f"no text layer in {len(starts)} pages")
@@ -97,7 +97,7 @@ def pictures_of(page: Any) -> Iterator[Any]:
 
 JOINED = "\x02"  # pdfium's hyphen at a line end, when the word goes on in the next line
 # In multiples of the font size. Word spaces are 0.25, up to 1 in justified lines; column gaps are 1
-# or more. `layout` rejoins false cuts.
+# or more. `paragraphs` rejoins false cuts.
 GAP = 0.7
 LABEL_GAP = 3.0  # after a bullet or a list's number
 THIN = 0.15  # less than any word space
@@ -218,11 +218,11 @@ class _Characters:
         for self.turn, group in by_turn.items():
             measured = [line for line in (started.whole() for started in group) if line.text]
             seen = list(map(self._turn_rule, rules))
-            read.append((layout.with_ruled_tables(measured, seen), seen))
+            read.append((page_tables.with_ruled_tables(measured, seen), seen))
         (lines, rules), *turned = read
         below = min((line.baseline for line in lines), default=0.0)
         for others, their_rules in turned:
-            ordered = layout.in_reading_order(others, their_rules)
+            ordered = columns.in_reading_order(others, their_rules)
             if others and not any(other.is_table for other in ordered):
                 ordered = [Line(" ".join(other.text for other in others), 0, 0, 0, 1)]
             for other in ordered:
