@@ -1,6 +1,8 @@
 """`pincite feedback`, from real report files to rows that the other verbs read."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +15,7 @@ from support.rows import text_of
 
 from pincite.documents.jsonl import read_labelled
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.library.feedback import read_result
+from pincite.library.feedback import Opinions, read_result
 
 TRAM = "It rained. The tram runs to the harbour. It is red."
 CHECK = text_of("cli/feedback/check.json")
@@ -113,6 +115,14 @@ def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> N
     second = replace(result.chosen(suggested), item_id=f"{suggested}/r2")
     with pytest.raises(InputError, match="is the start of several items"):
         replace(result, items=(*result.items, second)).chosen(suggested)
+
+
+def test_opinions_of_another_version_are_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.sqlite")) as file, file:
+        file.execute("CREATE TABLE opinions (key INTEGER PRIMARY KEY, opinion TEXT)")
+        file.execute("INSERT INTO opinions (opinion) VALUES ('{\"mood\": 1}')")
+    with pytest.raises(InputError, match=r"library\.feedback_file"):
+        Opinions(tmp_path / "x.sqlite").all()
 
 
 def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:

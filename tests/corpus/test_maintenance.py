@@ -209,7 +209,7 @@ def test_damaged_document_can_be_deleted_and_damaged_vector_made_anew(folder: Pa
     sql(folder, "UPDATE blocks SET data = x'00' WHERE document = 2")
     (folder / "g1" / "lexical.json").unlink()  # so that the word index must be made, and cannot be
     [document] = [f for f in verify(folder, repair=True) if f.kind == "document"]
-    assert "pincite corpus delete" in document.remedy
+    assert f"pincite corpus delete {folder} u:1" in document.remedy  # as a shell reads it
     with EmbeddedCorpus.open(folder, FakeEncoder(), write=True) as corpus:
         with pytest.raises(CorpusError, match="damaged"):
             corpus.lexical().retrieve(["page9"], 1)

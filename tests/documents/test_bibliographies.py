@@ -96,6 +96,12 @@ def test_the_entries_of_a_bibtex_file(read: Read, name: str) -> None:
         assert first.meta["journal"] == "Journal of träms"
 
 
+def test_the_address_of_a_bibtex_file_keeps_its_hyphens(read: Read) -> None:
+    entry = r"@article{a, title={5--6}, abstract={Loud.}, url={https://e.example/a--b\_c}}"
+    (found,) = read(entry, "saved.bib")
+    assert (document(found).url, document(found).title) == ("https://e.example/a--b_c", "5–6")
+
+
 def test_text_that_only_quotes_a_record_is_one_document(read: Read) -> None:
     text = "Write to holm@trams.example, who wrote @article{holm, title = {Trams}} for us."
     (found,) = read(text, "note.txt")

@@ -44,7 +44,7 @@ def about(kind: NoticeKind, notice: str, date: str, source: str, **ids: str) -> 
 
 def add(works: Catalogue, *names: str) -> list[Counted]:
     files = [FILES / name for name in names]
-    return [works.add(f.name, f.stat().st_size, imports.read(f)) for f in files]
+    return [works.add(f.name, str(f.stat().st_size), imports.read(f)) for f in files]
 
 
 # ── Files ────────────────────────────────────────────────────────────────────────────────────────
@@ -155,19 +155,19 @@ def test_an_import_goes_on_where_it_was_stopped(
             yield record
 
     with pytest.raises(KeyboardInterrupt):
-        works.add(file.name, file.stat().st_size, stopped())
+        works.add(file.name, str(file.stat().st_size), stopped())
     assert works.lookup(cited(title="Trams of Varde, a small history"))[0].doi == "10.1000/a1"
-    again = works.add(file.name, file.stat().st_size, imports.read(file))
+    again = works.add(file.name, str(file.stat().st_size), imports.read(file))
     assert again == Counted(2, 1, 2)  # of nine records four were stored
     assert len(works) == 5
-    assert works.add(file.name, file.stat().st_size, imports.read(file)) == Counted()
+    assert works.add(file.name, str(file.stat().st_size), imports.read(file)) == Counted()
 
 
 def test_a_record_that_comes_again_replaces_the_older_one(works: Catalogue) -> None:
     older = Work("Trams of the Varde line", doi="10.1000/1", pmid="8", source="PubMed")
     newer = Work("Buses and sleep", pmid="8", pmc="9", source="PubMed")
     for number, record in enumerate((older, newer)):
-        works.add(str(number), 1, [record])
+        works.add(str(number), "1", [record])
     assert works.lookup(cited(pmid="8")) == works.lookup(cited(pmc="9")) == [newer]
     assert works.lookup(cited(doi="10.1000/1")) == []
     assert works.lookup(cited(title="Trams of a Varde line")) == []
@@ -176,7 +176,7 @@ def test_a_record_that_comes_again_replaces_the_older_one(works: Catalogue) -> N
 def test_a_notice_about_a_book_is_found_by_its_isbn(works: Catalogue) -> None:
     notice = {"DOI": "10.1000/r", "type": "retraction"}
     record = {"DOI": "10.1000/x", "title": [], "ISBN": ["9780306406157"], "updated-by": [notice]}
-    works.add("x", 1, imports.crossref(record))
+    works.add("x", "1", imports.crossref(record))
     (found,) = works.lookup(cited(isbn="978-0-306-40615-7"))
     assert found.isbns == ("9780306406157",)
     assert [each.doi for each in found.notices] == ["10.1000/r"]
@@ -189,7 +189,7 @@ def test_notices_are_found_in_either_direction(
     for number, part in enumerate(text.split("\f")):
         file = tmp_path / str(number)
         file.write_text(part)
-        works.add(file.name, 1, imports.read(file))
+        works.add(file.name, "1", imports.read(file))
     citation = cited(**{**given, "authors": tuple(given["authors"])})
     assert decide(citation, ask(citation, [works])).status == status
 
@@ -223,10 +223,27 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
 
 def test_hostile_titles_are_data(works: Catalogue) -> None:
     title = 'a" OR "b*) NEAR (\'; DROP TABLE works; --\ud800'
-    works.add("x", 1, [Work(title, source="Crossref")])
+    works.add("x", "1", [Work(title, source="Crossref")])
     assert len(works.lookup(cited(title=title))) == 1
     for pattern in ("<>", "<", "(retracted ", "RETRACTED <", "( ", ". "):
         assert with_notice(Work(pattern * 20_000)).notices == ()
+
+
+def test_a_milder_notice_than_the_documents_own_is_left_out(works: Catalogue) -> None:
+    works.add("notices", "1", [about(NoticeKind.CONCERN, "10.1/n", "2021", "x", doi="10.1000/a9")])
+    marked = Document("https://doi.org/10.1000/a9", "W", "Worn.", meta={"retracted": "partly"})
+    assert with_notices(marked, works) == marked
+
+
+def test_a_file_corrected_in_place_is_read_again(works: Catalogue) -> None:
+    for version, title in (("1", "Stone wear"), ("2", "Stone tear"), ("2", "Never read")):
+        works.add("x", version, [Work(title, doi="10.1000/a9", source="Crossref")])
+    assert [work.title for work in works.lookup(cited(doi="10.1000/a9"))] == ["Stone tear"]
+
+
+def test_a_notice_about_a_broken_identifier_costs_itself(works: Catalogue) -> None:
+    broken = about(NoticeKind.RETRACTED, "", "", "x", doi="10.1000/\ud800", pmid="77")
+    assert works.add("notices", "1", [broken]) == Counted(0, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +261,7 @@ def test_a_document_is_marked_by_the_notices_of_its_work(
     works: Catalogue, kind: NoticeKind, known: Retraction, url: str, meta: dict[str, str]
 ) -> None:
     notice = about(kind, "10.1000/n", "2021", "x", doi="10.1000/a9", pmid="77")
-    works.add("notices", 1, [notice])
+    works.add("notices", "1", [notice])
     marked = with_notices(Document(url, "Stone wear", "Stones wear.", meta=meta), works)
     assert retraction_of(marked) is known
     assert ("10.1000/n" in marked.meta.get("notices", "")) is (known is not Retraction.UNKNOWN)
@@ -262,7 +279,7 @@ def test_documents_of_corpora_are_marked(tmp_path: Path, monkeypatch: pytest.Mon
             assert found
             assert retraction_of(found) is known
             with closing(Catalogue(users_catalogue())) as works:
-                works.add("notices", 1, [notice])
+                works.add("notices", "1", [notice])
 
 
 RYE = Document(

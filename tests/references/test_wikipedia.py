@@ -44,7 +44,7 @@ def works(tmp_path_factory: pytest.TempPathFactory) -> Iterator[catalogue.Catalo
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
         records.append(Work(**(given | lists), notices=tuple(notices), source="Crossref"))
     with closing(catalogue.Catalogue(tmp_path_factory.mktemp("works") / "works.sqlite")) as found:
-        found.add("works", 1, records)
+        found.add("works", "1", records)
         yield found
 
 

@@ -184,6 +184,12 @@ def test_nothing_beside_a_named_private_host_is_connected_to(
     assert attempts == []
 
 
+@pytest.mark.parametrize("end", ["/a b", "/x", "/" + "x" * 300, ":x/"])
+def test_no_password_is_shown(end: str) -> None:
+    with pytest.raises(FetchError, check=lambda error: "secret" not in str(error)):
+        parse_target("http://ada:secret@host.example" + end)
+
+
 def test_nothing_is_fetched_by_default(attempts: list[object]) -> None:
     from pincite.errors import FetchingIsOff
 

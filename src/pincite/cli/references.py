@@ -190,10 +190,11 @@ def import_works(files: tuple[Path, ...], place: Path, quiet: bool) -> None:
         for file in files:
             if not file.is_file():
                 raise InputError(f"{file} is no file. Expected records of works.")
+            status = file.stat()
             with options.progress(quiet) as display:
                 counted = records.add(
                     str(file.resolve()),
-                    file.stat().st_size,
+                    f"{status.st_size} {status.st_mtime_ns}",
                     imports.read(file),
                     lambda done: display("importing records", done, None),
                 )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 
@@ -88,9 +89,10 @@ def _documents(store: Store, tell: Tell) -> Iterator[Finding]:
                 tell("checking documents", n_done, n_all)
             n_done += 1
             if problem := _problem_of(store, key, url):
+                delete = f"pincite corpus delete {quote(str(store.corpus))} {quote(str(url))}"
                 remedy = (
-                    f"Delete it (pincite corpus delete {store.corpus} '{url}') and add it again "
-                    "from its source, or restore the corpus from a copy."
+                    f"Delete it ({delete}) and add it again from its source, or restore the corpus "
+                    "from a copy."
                 )
                 yield Finding("document", str(url), problem, remedy)
 

@@ -35,6 +35,7 @@ _MAPPING = {tag: name for name, tags in _TAGS for tag in tags.split()}
 _LISTED = ["AU", "A1", "KW", "N1", "UR"]  # tags that a record may have several times
 _BIBTEX_NAMES: Mapping[str, str] = tables_beside(__file__)["bibtex_names"]
 _META = ("journal", "journal_abbreviation", "volume", "issue", "pages", "publisher", "issn")
+_VERBATIM = frozenset({"doi", "url", "link"})  # "--" is no dash in them
 _RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
 _ON_OTHER = re.compile(
@@ -164,7 +165,10 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
         if isinstance(entry, Entry):
             stated = {field.key.lower(): str(field.value) for field in entry.fields}
             known = ((_BIBTEX_NAMES.get(name, name), text) for name, text in stated.items())
-            fields = {name: _plain_text(text) for name, text in known}
+            fields = {
+                name: _without_latex(text) if name in _VERBATIM else _plain_text(text)
+                for name, text in known
+            }
             fields.setdefault("date", f"{fields.get('year', '')} {fields.get('month', '')}")
             fields |= {"key": entry.key, "type": entry.entry_type.lower()}
             records.append(Record(fields, list(authors_of(stated.get("author", ""))), place))
@@ -176,9 +180,13 @@ def bibtex_records(body: Body) -> list[Record | Unchecked]:
 
 
 def _plain_text(text: str) -> str:
+    return _without_latex(text.replace("--", "–"))
+
+
+def _without_latex(text: str) -> str:
     """Decode LaTeX: only formulas and words with commands, since whole texts take long."""
     text = _COMMAND.sub(lambda match: _latex_to_text(match[0]), text)
-    return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text).replace("--", "–")))
+    return one_line(re.sub(r"[{}]", "", _ESCAPED.sub(r"\1", text)))
 
 
 @lru_cache(maxsize=4096)  # accents and formulas recur

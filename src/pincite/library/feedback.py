@@ -281,7 +281,7 @@ class Opinions(AbstractContextManager["Opinions"]):
     def _report_errors(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self._path}: {error}. Set library.feedback_file to another file, or move this "
                 "one out of the way."

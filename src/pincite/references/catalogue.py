@@ -52,7 +52,7 @@ CREATE INDEX IF NOT EXISTS works_of_ids ON ids (work);
 CREATE TABLE IF NOT EXISTS notices (
     kind TEXT, value TEXT, notice TEXT, PRIMARY KEY (kind, value, notice)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, size INTEGER, done INTEGER);
+CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, version TEXT, done INTEGER);
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5 (title, content='', detail='none');
 CREATE TABLE IF NOT EXISTS frequency (word TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS vocabulary USING fts5vocab (words, 'row');
@@ -105,7 +105,7 @@ class Catalogue:
 
     def fingerprint(self) -> str:
         """What tells its contents from others."""
-        files = self._db.execute("SELECT size, done FROM files ORDER BY name").fetchall()
+        files = self._db.execute("SELECT version, done FROM files ORDER BY name").fetchall()
         return hashlib.sha256(repr(files).encode()).hexdigest()[:12]
 
     def lookup(self, citation: Citation) -> list[Work]:
@@ -165,22 +165,22 @@ class Catalogue:
     def add(
         self,
         name: str,
-        size: int,
+        version: str,
         records: Iterable[Imported],
         progress: Callable[[int], None] = lambda done: None,
     ) -> Counted:
         """Add the records of a file; those that an earlier, stopped import has read are skipped.
 
-        `name` and `size` tell the file from others, and from itself when it has changed.
+        `name` tells the file from others, and `version` from itself before it changed.
         """
-        row = self._db.execute("SELECT size, done FROM files WHERE name = ?", [name]).fetchone()
-        done = row[1] if row and row[0] == size else 0
+        row = self._db.execute("SELECT version, done FROM files WHERE name = ?", [name]).fetchone()
+        done = row[1] if row and row[0] == version else 0
         counted, unread = Counted(), islice(records, done, None)
         while step := list(islice(unread, RECORDS_A_STEP)):
             done += len(step)
             with self._db:
                 counted = self._store(step, counted)
-                values = (name, size, done)
+                values = (name, version, done)
                 self._db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", values)
             progress(done)
         with self._db:  # one segment of the index, not one per step
@@ -199,7 +199,7 @@ class Catalogue:
                 works += 1
             else:
                 texts = [_json_of(notice) for notice in record.notices]
-                rows = ((*work_id, text) for work_id in record.ids for text in texts)
+                rows = ((*work_id, text) for work_id in _storable_ids(record) for text in texts)
                 self._db.executemany("INSERT OR IGNORE INTO notices VALUES (?, ?, ?)", rows)
                 notices += 1
         return Counted(works, notices, broken)
@@ -215,8 +215,12 @@ class Catalogue:
         row = self._db.execute(insert, (key, key_of(work.title), _json_of(work))).lastrowid
         words = " ".join(words_of(work.title))
         self._db.execute("INSERT INTO words (rowid, title) VALUES (?, ?)", (row, words))
-        rows = ((*work_id, row) for work_id in work.ids if all(map(str.isprintable, work_id)))
+        rows = ((*work_id, row) for work_id in _storable_ids(work))
         self._db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", rows)
+
+
+def _storable_ids(work: Work) -> list[WorkId]:
+    return [work_id for work_id in work.ids if all(map(str.isprintable, work_id))]
 
 
 def _key(work: Work) -> str:
@@ -261,7 +265,10 @@ _RETRACTIONS = {  # as `retraction_of` reads them in a document's metadata
 
 
 def with_notices(document: Document, works: Catalogue) -> Document:
-    """Add to a document's metadata the gravest notice that the catalogue has of its work."""
+    """Add to a document's metadata the gravest notice that the catalogue has of its work.
+
+    A milder one than the document's own is left out.
+    """
     url, meta = document.url, document.meta
     stated = {
         "doi": identifiers.doi_in(meta.get("doi", "")) or identifiers.doi_of_url(url),
@@ -270,7 +277,9 @@ def with_notices(document: Document, works: Catalogue) -> Document:
     ids = [(kind, value.lower()) for kind, value in stated.items() if value]
     notices = in_force(notice for work in works.find(ids) for notice in work.notices)
     retraction = _RETRACTIONS.get(notices[0].kind) if notices else None
-    if not retraction or retraction_of(document) is Retraction.YES:
+    own, by_severity = retraction_of(document), list(Retraction)
+    is_milder = retraction and by_severity.index(own) < by_severity.index(retraction)
+    if not retraction or is_milder or own is Retraction.YES:
         return document
     doi, day = notices[0].doi, notices[0].date
     stated_notice = f"Notice: doi:{doi} {day}".strip() if doi else ""

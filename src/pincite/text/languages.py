@@ -73,7 +73,7 @@ def identify(text: str, declared: str | None = None) -> str | None:
     >>> identify("Die Brücke ist von 1911."), identify("1911年に開業した。"), identify("Varde")
     ('de', 'ja', None)
     """
-    code = (declared or "").partition("-")[0].lower()  # "en-GB"
+    code = re.split("[-_]", declared or "")[0].lower()  # "en-GB", "en_GB"
     return _identify(text[:_SAMPLE], code or None)
 
 

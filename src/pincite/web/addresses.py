@@ -46,6 +46,7 @@ _METADATA = "100.100.100.200 fd00:ec2::254 fd20:ce::254".split()  # of Alibaba, 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 _unsafe = partial(FetchError, reason=Reason.UNSAFE_ADDRESS)
 _not_allowed = partial(FetchError, reason=Reason.NOT_ALLOWED)
+_PASSWORD = re.compile(r"//[^/?#]*@")
 _ENDS_IN_NUMBER = re.compile(r"(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$")
 
 
@@ -91,7 +92,8 @@ def parse_target(
     Raises FetchError for another scheme or port, a password, or an unusually spelled host.
     """
     url = url.replace("&amp;", "&")  # wikitext may escape it
-    shown = url if len(url) <= 200 else url[:200] + "…"
+    shown = _PASSWORD.sub("//…@", url)
+    shown = shown if len(shown) <= 200 else shown[:200] + "…"
     if len(url) > MAX_URL:
         raise _unsafe(f"{shown} has {len(url)} characters; the limit is {MAX_URL}.", url)
     if any(ord(c) < 0x21 or c in "\\\x7f" for c in url.strip()):
@@ -104,7 +106,6 @@ def parse_target(
     if scheme not in DEFAULT_PORTS:
         raise _unsafe(f"{shown} is not an http or https address.", url)
     if "@" in parts.netloc:
-        shown = shown.replace(parts.netloc, "…")
         raise _unsafe(f"{shown} contains a user name or password.", url)
     port = DEFAULT_PORTS[scheme] if port is None else port
     host = _host(host, shown, url)

@@ -184,9 +184,11 @@ def learn(attempt: Learning, progress: trainer.Progress) -> Path:
         shipped = base if base.is_dir() else weights.locate(attempt.base)
         licence = str(weights.read_card(shipped).get("licence", "not stated"))
         source = f"pincite learn, from {attempt.base}"
-        export(model, attempt.exported, source=source, licence=licence)
+        exported = attempt.folder / "exported"  # moved when complete: a run may be killed
+        export(model, exported, source=source, licence=licence)
         if (shipped / calibration.FILE).exists():
-            rescale(attempt.exported, shipped)
+            rescale(exported, shipped)
+        exported.rename(attempt.exported)
     return attempt.exported
 
 

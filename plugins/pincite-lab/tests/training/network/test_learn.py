@@ -175,6 +175,8 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     assert ended.returncode == -signal.SIGKILL
     (run,) = learning.home().glob("run-*")
     assert (run / STATE).exists()
+    (run / "exported").mkdir()  # as if killed there
+    (run / "exported" / "model.onnx").write_bytes(b"half of it")
     steps = counted(monkeypatch)
     resumed = learn("rows.jsonl", "--guard", "guard.jsonl")
     assert steps[0] == 6, "the steps that were saved are not gone through again"
