@@ -19,7 +19,7 @@ from pincite.models import weights
 from pincite.report.cells import one_line
 from pincite.settings import Settings
 from pincite.text.hosts import host_of, snapshot_at
-from pincite.types import Finding, Label
+from pincite.types import Article, Finding, Label
 from pincite.verbs.verify import article_files, articles, estimate, render, terminal
 from pincite.verbs.verify.report import Report
 from pincite.verbs.verify.terminal import REFERENCES
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 20  # of a batch
 HOST_WIDTH = 40  # characters of status text, which leaves room for the bar
 LABELS = ("not_supported", "contradicted", "partly_supported", "disputed", "unchecked")
-# Parameters of the report on one article, which has no use for many, as they are typed.
-OF_ONE = {"article": "ARTICLE", "only_estimate": "--estimate", "as_draft": "--draft"}
-OF_ONE |= {name: f"--{name}" for name in ("title", "limit", "only")}
-OF_ONE |= {"show_excluded": "--show-excluded", "fail_on": "--fail-on"}
-OF_ONE |= {f"{name}_path": f"--{name}" for name in ("json", "csv", "html", "wikitext")}
+# Parameters of the report on one article, which a list of articles has no use for.
+ONE_ARTICLE_ONLY = frozenset(
+    "article title limit only as_draft show_excluded only_estimate fail_on json_path csv_path "
+    "html_path wikitext_path".split()
+)
 _OTHER_NAMES = {"could_not_check": "unchecked", "refuted": "contradicted"}
 
 
@@ -71,6 +71,18 @@ class ManyArticles:
     on: str
     workers: int | None
 
+    @classmethod
+    def from_options(cls, given: dict[str, Any]) -> "ManyArticles":
+        """Take these options out of `given`."""
+        return cls(
+            titles=given.pop("titles"),
+            category=given.pop("category"),
+            dump=given.pop("dump"),
+            out=given.pop("out"),
+            on=given.pop("on"),
+            workers=given.pop("workers"),
+        )
+
     def check(self, settings: Settings, context: click.Context) -> None:
         """Raise UsageError if these options contradict each other, the settings, or others."""
         is_list = bool(self.titles or self.category or self.dump)
@@ -78,7 +90,7 @@ class ManyArticles:
             raise click.UsageError("--out needs --titles, --category or --dump.")
         if is_list and not self.out:
             raise click.UsageError("A list of articles needs --out FOLDER.")
-        if is_list and (wrong := [OF_ONE[name] for name in OF_ONE if context.params[name]]):
+        if is_list and (wrong := _given_for_one(context)):
             raise click.UsageError(f"A list of articles takes no {' and no '.join(wrong)}.")
         if self.on != "local" and (not self.dump or settings.web.online or settings.judge.url):
             raise click.UsageError(
@@ -92,6 +104,17 @@ class ManyArticles:
             )
 
 
+def _given_for_one(context: click.Context) -> list[str]:
+    """Return the parameters of one article that were given, as they are typed."""
+    given = [
+        param
+        for param in context.command.params
+        if param.name in ONE_ARTICLE_ONLY
+        and not any(context.params[param.name] is none for none in (None, False, ()))
+    ]
+    return [p.opts[0] if isinstance(p, click.Option) else str(p.name).upper() for p in given]
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The options that choose what of a report is shown."""
@@ -101,6 +124,17 @@ class View:
     only: tuple[str, ...] = ()
     as_draft: bool = False
     show_excluded: bool = False
+
+    @classmethod
+    def from_options(cls, given: dict[str, Any]) -> "View":
+        """Take these options out of `given`."""
+        return cls(
+            limit=given.pop("limit"),
+            worst=given.pop("worst"),
+            only=given.pop("only"),
+            as_draft=given.pop("as_draft"),
+            show_excluded=given.pop("show_excluded"),
+        )
 
     def most_rows(self, report: Report) -> int | None:
         """Return how many rows to show: `limit`, or fewer if `worst` says so."""
@@ -195,20 +229,16 @@ def command(
     work-list, the riskiest article first. Run the same command again to continue after an
     interruption.
     """
-    from pincite.verbs.verify import build
-
     outputs = options.pop_outputs(given)
-    # Options named like a field of these records are theirs; what remains are settings.
-    many = ManyArticles(**{name: given.pop(name) for name in ManyArticles.__slots__})
-    view = View(**{name: given.pop(name) for name in View.__slots__})
+    many, view = ManyArticles.from_options(given), View.from_options(given)
     given["verify_uncited"] = view.as_draft or given["verify_uncited"]
-    settings = options.load_settings(given)
+    settings = options.load_settings(given)  # what remains are settings
     if given["wayback"] and not settings.web.online:
         raise click.UsageError("--wayback queries archive.org, so it needs --online.")
     many.check(settings, click.get_current_context())
-    corpora = corpus or tuple(settings.library.places) or None
+    checker = _Checker(settings, corpus or tuple(settings.library.places) or None, sources, quiet)
     if many.out:
-        batch = _Batch(settings, corpora, sources, many.out, quiet, view.worst)
+        batch = _Batch(checker, many.out, view.worst)
         if many.dump:
             batch.check_dump(many.dump, many.on, many.workers)
         else:
@@ -216,24 +246,11 @@ def command(
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE, --category NAME or --dump.")
-    say = partial(options.say, quiet=quiet)
-    page = articles.open_article(article, title, settings, say, language=given["language"])
-    with options.progress(quiet) as display:
-        fetching, reading = partial(show_fetching, display), partial(display, "reading sources")
-        opened = build.verifying_one(
-            page, settings, corpora, sources, fetching=fetching, reading=reading
-        )
-        with opened as run:
-            display.hide("reading sources")
-            for line in article_files.describe(run.files) if run.files else ():
-                say(line)
-            if only_estimate:
-                plan, to_file = run.estimate(page), outputs["json"]
-                lines = "".join(f"{line}\n" for line in estimate.describe(plan, settings))
-                options.write(codec.to_json(plan) if to_file else lines, to_file)
-                return
-            run.say_estimate(page, say)
-            report = run.verify(page, display, claim_printer(display))
+    page = articles.open_article(article, title, settings, checker.say, language=given["language"])
+    if only_estimate:
+        checker.estimate(page, outputs["json"])
+        return
+    report = checker.check(page)
     deliver(report, outputs, quiet=quiet, view=view, source=page.source)
     if report.stopped:
         n_done = len(report.findings)
@@ -243,6 +260,47 @@ def command(
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checker:
+    """What articles are checked with, one or many."""
+
+    settings: Settings
+    corpora: tuple[Path | str, ...] | None
+    sources: tuple[Path, ...]
+    quiet: bool
+
+    @property
+    def inputs(self) -> tuple[Settings, tuple[Path | str, ...] | None, tuple[Path, ...]]:
+        return self.settings, self.corpora, self.sources
+
+    def say(self, line: str) -> None:
+        options.say(line, self.quiet)
+
+    def estimate(self, page: Article, to_file: Path | None) -> None:
+        """Print what a check of the article would do and take, or write it as JSON."""
+        with options.progress(self.quiet) as display, self._open(page, display) as run:
+            plan = run.estimate(page)
+        lines = "".join(f"{line}\n" for line in estimate.describe(plan, self.settings))
+        options.write(codec.to_json(plan) if to_file else lines, to_file)
+
+    def check(self, page: Article) -> Report:
+        with options.progress(self.quiet) as display, self._open(page, display) as run:
+            run.say_estimate(page, self.say)
+            return run.verify(page, display, claim_printer(display))
+
+    @contextmanager
+    def _open(self, page: Article, display: options.Display) -> Iterator["Run"]:
+        from pincite.verbs.verify import build
+
+        fetching, reading = partial(show_fetching, display), partial(display, "reading sources")
+        opened = build.verifying_one(page, *self.inputs, fetching=fetching, reading=reading)
+        with opened as run:
+            display.hide("reading sources")
+            for line in article_files.describe(run.files) if run.files else ():
+                self.say(line)
+            yield run
 
 
 def claim_printer(display: options.Display) -> Callable[[Finding], None]:
@@ -297,24 +355,22 @@ def show_fetching(display: options.Display, step: "FetchStep") -> None:
 class _Batch:
     """Checks many articles; `out` gets a report of each, and a work-list over them."""
 
-    settings: Settings
-    corpora: tuple[Path | str, ...] | None
-    sources: tuple[Path, ...]
+    checker: _Checker
     out: Path
-    quiet: bool
     worst: float | None  # share of the claims that also go to worst.csv
 
     def check_list(self, titles: Path | None, category: str | None) -> None:
         from pincite.library.web_pages import open_web
         from pincite.verbs.verify import batch, build
 
-        with open_web(self.settings.web) as web, options.progress(self.quiet) as display:
-            wikis = articles.Wikis(web, self.settings, partial(options.say, quiet=self.quiet))
+        checker = self.checker
+        with open_web(checker.settings.web) as web, options.progress(checker.quiet) as display:
+            wikis = articles.Wikis(web, checker.settings, checker.say)
             lines = options.read_lines(titles) if titles else []
             places = batch.list_places(wikis, lines, category)
-            verifying = partial(build.verifying, self.settings, self.corpora, self.sources)
+            fetching = partial(show_fetching, display)
             with (
-                verifying(own_copies=True, fetching=partial(show_fetching, display)) as run,
+                build.verifying(*checker.inputs, own_copies=True, fetching=fetching) as run,
                 self._open_folder(len(places), run) as folder,
             ):
                 batch.check_list(run, places, wikis, folder, display)
@@ -323,18 +379,19 @@ class _Batch:
         from pincite.documents import inputs
         from pincite.verbs.verify import batch, build
 
-        with options.progress(self.quiet) as display:  # of the download
+        checker = self.checker
+        with options.progress(checker.quiet) as display:  # of the download, not of the articles
             cache = weights.cache_folder().parent / "downloads"
             (local,) = inputs.local([dump], cache, display).paths
         total = sum(1 for _ in read_pages_of(local, None))
         with (
             options.parallel(on, workers) as parallel,
-            options.progress(self.quiet) as display,
-            build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run,
+            options.progress(checker.quiet) as display,
+            build.verifying(*checker.inputs, own_copies=True) as run,
             self._open_folder(total, run) as folder,
         ):
             if parallel.is_remote:  # each worker opens the sources and the models itself
-                report_on = batch.Worker(self.settings, self.corpora, self.sources).report_on
+                report_on = batch.Worker(*checker.inputs).report_on
             else:
                 report_on = partial(batch.report_on, run)
             show = partial(display, "articles", total=total)
@@ -347,17 +404,17 @@ class _Batch:
 
         with usable(self.out, "created"):
             self.out.mkdir(parents=True, exist_ok=True)
-        options.say(f"{n_articles} articles, reports in {self.out}", self.quiet)
+        self.checker.say(f"{n_articles} articles, reports in {self.out}")
         for warning in run.warnings[:MOST_WARNINGS]:
-            options.say(f"warning: {warning}", self.quiet)
+            self.checker.say(f"warning: {warning}")
         folder = batch.ReportFolder(self.out, run.wrote, self.worst)
         with options.resumable():
             try:
                 yield folder
             finally:
                 work_list = folder.write_list(n_articles)
-        if not self.quiet:
+        if not self.checker.quiet:
             worklist.print_list(work_list, Console())
-        options.say(f"work-list: {(self.out / 'worklist.html').resolve()}", self.quiet)
+        self.checker.say(f"work-list: {(self.out / 'worklist.html').resolve()}")
         if work_list.n_failed:
             raise click.exceptions.Exit(options.PARTIAL)
