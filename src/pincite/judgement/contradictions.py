@@ -9,7 +9,7 @@ another name in the same place. `research/refutation.md` has the rules' precisio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import NamedTuple
 
 from pincite.judgement import decide
 from pincite.judgement.comparable import (
@@ -36,11 +36,13 @@ from pincite.types import Claim, Evidence, Passage, Span, Witness, WitnessKind
 _LEAST_REST = 0.8  # the share of the clause's other words that the sentence must have
 _MOST_UNSAID = 0.2  # the share of a claim that a text may lack beside an opposite word, read alone
 _MOST_DENIED = 0.6  # the share of a denial's words that must be stated, besides the first
-_QUOTED_WORDS, _QUOTED_CHARS = 3, 60  # of what is denied
-# Content words of a claim outside English that a clause must share to deny it, their share, and the
-# most words of the clause.
-_LEAST_DENIED, _SHARE_DENIED, _LONGEST_DENIAL = 2, 0.5, 20
-_ONCE_CHARS = 30
+_QUOTED_WORDS = 3  # the most that are quoted of what is denied
+_QUOTED_CHARS = 60  # beyond, only the first word is
+# Outside English:
+_LEAST_DENIED = 2  # content words of the claim that a clause must share to deny it
+_SHARE_DENIED = 0.5  # the share of the claim's content words
+_LONGEST_DENIAL = 20  # the most words of the clause
+_ONCE_CHARS = 30  # before a preposition, in which a verb says that its name can only be one
 _TAKES_OBJECT = frozenset({"gained", "lost", "won"})  # "lost the election" beside "gained 4 seats"
 _P = patterns(__file__, "contradictions")
 
@@ -63,10 +65,10 @@ def contradictions(claim: Claim, passage: Passage, page: str = "") -> Iterator[t
     covered = claim.own.of(claim.text) if claim.own else claim.text
     for text in _clauses(claim.text):
         clause = ClaimClause(text, claim.text, covered)
-        for name, rule in _rules_for(text, language).items():
-            witness = rule(clause, source)
+        for rule in _rules_for(text, language):
+            witness = rule.find(clause, source)
             if witness and (claim.own is None or _tokens(witness.claim) <= _tokens(covered)):
-                yield name, witness
+                yield rule.name, witness
 
 
 def discard_rebutted(claim: Claim, evidence: Evidence, page: str) -> Evidence:
@@ -113,27 +115,42 @@ def _tokens(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
+class _Contrast(NamedTuple):
+    """What a claim and a sentence of its source say instead of each other."""
+
+    claimed: str
+    stated: str
+
+
 def _find_negation(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find a sentence that denies what the clause states, or states what it denies."""
-    own_denials = denials(clause.text)
+    claim_denies = bool(denials(clause.text))
     for span, sentence in source.sentences:
-        source_denials = denials(sentence)
-        is_contrary = bool(own_denials) != bool(source_denials)
+        is_contrary = claim_denies != bool(denials(sentence))
         if not (is_contrary and _may_be_denied(clause.text, sentence, source)):
             continue
         rest = clause.text
-        if own_denials:
-            denial = _denial_of(sentence, own_denials)
-            differing = denial and (denial.words, _words_denied(denial, sentence))
+        if claim_denies:
+            contrast = _stated_though_denied(rest, sentence)
         else:
-            denial = _denial_of(clause.text, source_denials)
-            if denial and _is_of_another(denial, sentence, clause.text):
-                continue
-            differing = denial and (_words_denied(denial, clause.text), denial.words)
+            contrast = _denied_though_stated(rest, sentence)
+            # Of "it fell because …", a source may deny the fall without the reason.
             rest = rest if _P["reason"].search(sentence) else _P["reason"].sub("", rest)
-        if differing and is_on_topic(NEGATION.sub(" ", rest), sentence, source, _LEAST_REST):
-            return Witness(WitnessKind.DENIAL, *differing, span)
+        if contrast and is_on_topic(NEGATION.sub(" ", rest), sentence, source, _LEAST_REST):
+            return Witness(WitnessKind.DENIAL, contrast.claimed, contrast.stated, span)
     return None
+
+
+def _stated_though_denied(clause: str, sentence: str) -> _Contrast | None:
+    denial = _denial_of(sentence, denials(clause))
+    return _Contrast(denial.words, _words_denied(denial, sentence)) if denial else None
+
+
+def _denied_though_stated(clause: str, sentence: str) -> _Contrast | None:
+    denial = _denial_of(clause, denials(sentence))
+    if denial is None or _is_of_another(denial, sentence, clause):
+        return None
+    return _Contrast(_words_denied(denial, clause), denial.words)
 
 
 def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
@@ -148,19 +165,30 @@ def _may_be_denied(clause: str, sentence: str, source: SourceText) -> bool:
 
 
 def _states_what_is_denied(clause: str, sentence: str) -> bool:
-    """Whether a sentence's subject or verb is in what a clause denies: "no home was flooded"."""
-    negation, own, stated = NEGATION.search(clause), finite_verb(clause), finite_verb(sentence)
-    if not (negation and own and stated):
+    """Whether a sentence's subject or verb is in what a clause denies of its subject.
+
+    >>> _states_what_is_denied("No home in Varde was flooded.", "The homes were flooded.")
+    True
+    >>> _states_what_is_denied("No home in Varde was flooded.", "The river rose.")
+    False
+    """
+    negation, verb, stated = NEGATION.search(clause), finite_verb(clause), finite_verb(sentence)
+    if not (negation and verb and stated):
         return True
-    if negation.start() > own.start or sentence.startswith("There "):
+    if negation.start() > verb.start or sentence.startswith("There "):
         return True
-    subject = clause[negation.end() : own.start]
-    words = WORD.finditer(subject)
-    head = next((word.start() for word in words if word[0] in syntax.PREPOSITIONS), None)
+    subject = _without_phrases(clause[negation.end() : verb.start])  # "home"
+    # "were flooded": an auxiliary alone says nothing.
     participle = WORD.search(sentence, stated.end) if stated.form == "auxiliary" else None
     opening = sentence[: participle.end() if participle else stated.end]
-    denied = {*roots(subject[:head]), *roots(clause[own.start :])}
+    denied = {*roots(subject), *roots(clause[verb.start :])}
     return not denied.isdisjoint(roots(opening))
+
+
+def _without_phrases(noun: str) -> str:
+    """Cut what follows a preposition: "home in Varde" is a home."""
+    starts = (word.start() for word in WORD.finditer(noun) if word[0] in syntax.PREPOSITIONS)
+    return noun[: next(starts, None)]
 
 
 def _denial_of(stated: str, candidates: Sequence[Denial]) -> Denial | None:
@@ -196,27 +224,32 @@ def _is_of_another(denial: Denial, sentence: str, clause: str) -> bool:
 def _find_opposite(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find a sentence that says the same with a word of the opposite meaning."""
     text = clause.text
-    is_dated = bool(dates_in(text))
     for span, sentence in source.sentences:
         comparison = antonyms.compare(text, sentence)
         if comparison is None or comparison.agrees:
             continue
         word, opposite = comparison.word, comparison.other
-        if antonyms.are_events(word) and not is_dated:
-            continue  # what was opened once may be closed now
-        # "Port Beach exceeds the limit" is not denied of another beach.
-        is_of_other = names.missing(text, source.with_context(sentence))
-        is_denied = bool(denials(text)) != bool(denials(sentence))
-        if is_of_other or is_denied or not is_of_same_time(text, sentence, source):
+        may_both_be_true = antonyms.are_events(word) and not dates_in(text)  # opened, then closed
+        if may_both_be_true or not _is_of_same_thing(text, sentence, opposite, source):
             continue
-        if opposite in _TAKES_OBJECT:
-            object_words = re.split(rf"(?i)\b{re.escape(opposite)}\b", sentence)[-1]
-            if not set(roots(object_words)[:1]) <= set(roots(text)):
-                continue
         rest = re.sub(rf"\b{re.escape(word)}\b", " ", text, flags=re.IGNORECASE)
         if is_on_topic(rest, sentence, source, _LEAST_REST):
             return Witness(WitnessKind.VALUE, word, opposite, span)
     return None
+
+
+def _is_of_same_thing(text: str, sentence: str, opposite: str, source: SourceText) -> bool:
+    """Whether an opposite is said of what the clause is about, then, and not denied."""
+    # "Port Beach exceeds the limit" is not denied of another beach.
+    if names.missing(text, source.with_context(sentence)):
+        return False
+    if bool(denials(text)) != bool(denials(sentence)):
+        return False
+    if opposite in _TAKES_OBJECT:
+        after = re.split(rf"(?i)\b{re.escape(opposite)}\b", sentence)[-1]
+        if not set(roots(after)[:1]) <= set(roots(text)):
+            return False
+    return is_of_same_time(text, sentence, source)
 
 
 def contrary_by_word(claim: str, text: str, about: str) -> Witness | None:
@@ -273,19 +306,23 @@ def _exclusive_slots(text: str) -> Iterator[tuple[str, str]]:
             yield slot, match["name"].rstrip(".,'’")
 
 
-_Rule: TypeAlias = Callable[[ClaimClause, SourceText], Witness | None]
-_VALUE_ONLY: dict[str, _Rule] = {"value": find_other_value}
-# A negated claim is not contradicted by naming someone else, nor by another value.
-_OF_NEGATED: dict[str, _Rule] = {
-    "rank": find_other_rank,
-    "negation": _find_negation,
-    "contrary": _find_opposite,
-}
-_ALL = {**_VALUE_ONLY, "change": find_other_change, **_OF_NEGATED, "name": _find_other_name}
+class _Rule(NamedTuple):
+    name: str
+    find: Callable[[ClaimClause, SourceText], Witness | None]
 
 
-def _rules_for(clause: str, language: str) -> dict[str, _Rule]:
-    """Return the rules by name, in the order in which they are tried."""
+# In the order in which they are tried.
+_VALUE = _Rule("value", find_other_value)
+_OF_EITHER = (
+    _Rule("rank", find_other_rank),
+    _Rule("negation", _find_negation),
+    _Rule("contrary", _find_opposite),
+)
+_RULES = (_VALUE, _Rule("change", find_other_change), *_OF_EITHER, _Rule("name", _find_other_name))
+
+
+def _rules_for(clause: str, language: str) -> Sequence[_Rule]:
     if language != "en":
-        return _VALUE_ONLY
-    return _OF_NEGATED if denials(clause) else _ALL
+        return (_VALUE,)
+    # A negated claim is not contradicted by naming someone else, nor by another value.
+    return _OF_EITHER if denials(clause) else _RULES
