@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 
 from pincite.documents.papers import in_own_words
@@ -19,9 +20,8 @@ from pincite.verbs.ask.report import Reference
 # questions: sentences of the right paper's conclusion against those of its background and methods
 # and of other papers. `relevance` weighs more than fitted (0.57): of the open questions in
 # tests/cases/ask, 47 of 56 parts have the right sentence first instead of 39. `depth` weighs less
-# than fitted (4.1); `is_open` and `goes_on` were set by
-# reading answers; `lacks` and the bias were chosen on 70 other questions
-# (research/check-and-ask.md).
+# than fitted (4.1); `is_open` and `goes_on` were set by reading answers; `lacks` and the bias were
+# chosen on 70 other questions (research/check-and-ask.md).
 BIAS = -7.8
 WEIGHTS = {
     "relevance": 1.0,
@@ -45,7 +45,7 @@ _THIS = frozenset({"this", "these", "those"})
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
 _NO_NOUN = AUXILIARIES | PREPOSITIONS | words_of("verbs", "modals")  # ends "this large database"
 _CASED = patterns(__file__, "extract")
-_SHORT = [[each] for each in "al. vs. cf. e.g. i.e. Fig. approx. resp.".split()]  # no sentence end
+_SHORT = frozenset("al. vs. cf. e.g. i.e. Fig. approx. resp.".split())  # end no sentence
 GOES_ON = _P["goes_on"]
 
 
@@ -93,28 +93,42 @@ def can_stand_alone(text: str, *, is_last: bool = False) -> bool:
 
     `is_last`: it ends its document, where the full stop may be missing.
     """
-    words, end = text.split(), text.rstrip()[-1:]
-    is_elliptic = words and words[-1].strip(".").casefold() in AUXILIARIES | NOT  # "Falls did not."
-    is_finding = len(words) >= FEWEST_OF_FINDING and finite_verb(text) and not is_elliptic
-    if not (FEWEST_WORDS <= len(words) <= MOST_WORDS or is_finding):
+    if not (_has_readable_length(text) and _has_an_end(text, is_last=is_last)):
         return False
-    if end not in '.!)”"' and not (is_last and end.isalnum()):
+    if _CASED["fragment"].match(text) or abstracts.TO_DO.match(text) or abstracts.AIM.match(text):
         return False
-    if _CASED["fragment"].match(text):
-        return False
-    first, second = (word.strip("(,").casefold() for word in words[:2])
-    is_aim = abstracts.TO_DO.match(text) or abstracts.AIM.match(text)
-    points_back = (first, second) in _POINT_BACK_TOGETHER or (first == "of" and second in _THIS)
-    if is_aim or points_back:
-        return False
-    if _P["those_who"].match(text):
+    return not _points_back(text)
+
+
+def _has_readable_length(text: str) -> bool:
+    words = text.split()
+    if FEWEST_WORDS <= len(words) <= MOST_WORDS:
         return True
+    if len(words) < FEWEST_OF_FINDING or not finite_verb(text):
+        return False
+    return words[-1].strip(".").casefold() not in AUXILIARIES | NOT  # as in "Falls did not."
+
+
+def _has_an_end(text: str, *, is_last: bool) -> bool:
+    end = text.rstrip()[-1:]
+    return end in '.!)”"' or (is_last and end.isalnum())
+
+
+def _points_back(text: str) -> bool:
+    """Whether a sentence opens by naming something of the one before it: "This effect …".
+
+    "Those who …" names its own; so does "This large database analysis …", which is the paper.
+    """
+    words = [word.strip("(,").casefold() for word in text.split()[:OWN_WITHIN]]
+    first, second = words[:2]
+    if (first, second) in _POINT_BACK_TOGETHER or (first == "of" and second in _THIS):
+        return True
+    if _P["those_who"].match(text):
+        return False
     if first not in _THIS:
-        return first not in _WORDS["point_back"]
-    # "This large database analysis suggests …"
-    names = (word.strip("(,").casefold() for word in words[1:OWN_WITHIN])
-    named = takewhile(lambda word: word not in _NO_NOUN, names)
-    return any(word in _WORDS["own_paper"] for word in named)
+        return first in _WORDS["point_back"]
+    noun = takewhile(lambda word: word not in _NO_NOUN, words[1:])
+    return not any(word in _WORDS["own_paper"] for word in noun)
 
 
 def is_cut(before: str, after: str) -> bool:
@@ -124,7 +138,7 @@ def is_cut(before: str, after: str) -> bool:
     (True, False)
     """
     is_fragment = _CASED["fragment"].match(after) and not after.startswith("[")
-    return bool(is_fragment) or before.split()[-1:] in _SHORT
+    return bool(is_fragment) or not _SHORT.isdisjoint(before.split()[-1:])
 
 
 def depth(place: int, n_sentences: int) -> float:
@@ -139,32 +153,39 @@ def sentences_of(source: int, reference: Reference, n_passages: int) -> list[Quo
 
     Those of a long document are taken from its best `n_passages` passages.
     """
-    document = reference.document
-    text, within = in_own_words(document.text), list[Span]()
-    if len(document.text) > WHOLE:
-        within = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
-
-    def cut(left: Span, right: Span) -> bool:
-        on_one_line = "\n" not in text[left.end : right.start]
-        return on_one_line and is_cut(left.of(text), right.of(text))
-
-    candidates = []
-    for piece in within or [Span(0, len(text))]:
-        spans = source_sentences(piece.of(text), document.language)
-        spans = merge_spans([span.moved(piece.start) for span in spans], cut)
-        kinds = abstracts.parts([span.of(text) for span in spans], whole=not within)
-        for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-            own = Span(span.start + len(abstracts.label_of(span.of(text))), span.end)
-            far = MIDDLE if within else depth(n, len(spans))
-            words = " ".join(own.of(text).split())
-            candidates.append(Quotable(words, source, own, depth=far, part=part))
-    end, quotes = len(text.rstrip()), list[Quotable]()
-    for before, candidate in zip([None, *candidates], candidates, strict=False):
+    text = in_own_words(reference.document.text)
+    candidates = list(_candidates(source, text, reference, n_passages))
+    quotes, end = list[Quotable](), len(text.rstrip())
+    for n, candidate in enumerate(candidates):
         if can_stand_alone(candidate.text, is_last=candidate.span.end == end):
             quotes.append(candidate)
-        elif before and quotes[-1:] == [before]:
-            quotes += _with_subject(before, candidate, text)
+        elif n and quotes[-1:] == [candidates[n - 1]]:
+            quotes += _with_subject(candidates[n - 1], candidate, text)
     return quotes
+
+
+def _candidates(
+    source: int, text: str, reference: Reference, n_passages: int
+) -> Iterator[Quotable]:
+    """Yield the sentences of a document, or of the best passages of a long one."""
+    document = reference.document
+    is_whole = len(document.text) <= WHOLE or not reference.passages
+    best = sorted(passage.span for passage in reference.passages[: max(1, n_passages)])
+    pieces = [Span(0, len(text))] if is_whole else best
+    for piece in pieces:
+        spans = source_sentences(piece.of(text), document.language)
+        spans = merge_spans([span.moved(piece.start) for span in spans], partial(_is_cut_in, text))
+        parts = abstracts.parts([span.of(text) for span in spans], whole=is_whole)
+        for n, (span, part) in enumerate(zip(spans, parts, strict=True)):
+            stated = Span(span.start + len(abstracts.label_of(span.of(text))), span.end)
+            words = " ".join(stated.of(text).split())
+            place = depth(n, len(spans)) if is_whole else MIDDLE
+            yield Quotable(words, source, stated, depth=place, part=part)
+
+
+def _is_cut_in(text: str, left: Span, right: Span) -> bool:
+    is_one_line = "\n" not in text[left.end : right.start]
+    return is_one_line and is_cut(left.of(text), right.of(text))
 
 
 def _with_subject(before: Quotable, sentence: Quotable, text: str) -> Iterator[Quotable]:
