@@ -10,8 +10,8 @@ from support.rows import each_row
 from pincite.documents import running_heads
 from pincite.documents.columns import in_reading_order
 from pincite.documents.page_lines import Line, Rule
-from pincite.documents.page_tables import with_ruled_tables
 from pincite.documents.paragraphs import running_text
+from pincite.documents.ruled_tables import with_ruled_tables
 
 
 def line(text: str, height: float, left: float = 72, right: float = 400, size: float = 10) -> Line:

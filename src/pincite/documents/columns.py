@@ -24,7 +24,7 @@ from pincite.documents.page_lines import (
     join_row,
     rows_of,
 )
-from pincite.documents.page_tables import with_unruled_tables
+from pincite.documents.spaced_tables import with_unruled_tables
 
 STACKED = 2.0  # the most between baselines of a cell's lines, in font sizes
 # Newspaper pages have 2,000 lines. A hostile page may have 100,000, and an edge at every point.

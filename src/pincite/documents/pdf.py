@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pypdfium2
 from pypdfium2 import raw
 
-from pincite.documents import columns, page_tables, paragraphs, running_heads
+from pincite.documents import columns, paragraphs, ruled_tables, running_heads
 from pincite.documents.body import Body
 from pincite.documents.page_lines import Line, Lines, Rule
 from pincite.documents.text import document_of, one_line
@@ -218,7 +218,7 @@ class _Characters:
         for self.turn, group in by_turn.items():
             measured = [line for line in (started.whole() for started in group) if line.text]
             seen = list(map(self._turn_rule, rules))
-            read.append((page_tables.with_ruled_tables(measured, seen), seen))
+            read.append((ruled_tables.with_ruled_tables(measured, seen), seen))
         (lines, rules), *turned = read
         below = min((line.baseline for line in lines), default=0.0)
         for others, their_rules in turned:
