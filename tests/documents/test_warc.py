@@ -1,4 +1,5 @@
 import gzip
+import logging
 import random
 import zlib
 from pathlib import Path
@@ -65,6 +66,12 @@ def test_a_record_is_found_again_by_its_offset(archive: Path) -> None:
         for record in records(path):
             assert isinstance(record, Record)
             assert archives.record_at(path, record.offset) == record
+
+
+def test_reading_adds_no_handler_of_log_messages(archive: Path) -> None:
+    before = list(logging.getLogger("warcio").handlers)
+    assert [*records(archive), archives.record_at(archive, 0)]
+    assert logging.getLogger("warcio").handlers == before
 
 
 def test_a_truncated_archive_gives_what_is_whole(archive: Path) -> None:
