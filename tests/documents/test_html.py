@@ -106,12 +106,18 @@ def test_signs_of_a_paywall_in_the_markup(head: str, more: str) -> None:
     assert refusal(read(page)).reason is Reason.PAYWALL
 
 
-def test_text_below_the_parsers_depth_is_not_lost() -> None:
-    source = "<html><body>" + "<div>" * 1_000 + "far down" + "</div>" * 1_000 + "<p>after</p>"
+@pytest.mark.parametrize("content", ["True", "true", ""])
+def test_a_free_page_has_no_paywall(content: str) -> None:
+    free = f'<meta itemprop="isAccessibleForFree" content="{content}">'
+    assert document(f"<html><head>{free}</head><body><p>{PARAGRAPHS[0]}</p></body></html>")
+
+
+@pytest.mark.parametrize("start", ["<html><body>", "<p>First</p>", "First ", "4 > 3 "])
+def test_text_below_the_parsers_depth_is_not_lost(start: str) -> None:
+    source = f"{start}{'<div>' * 1_000}far down{'</div>' * 1_000}<p>after</p>"
     text = document(f"{source}<script>no</script></body></html>").text
-    assert "far down" in text
-    assert "after" in text
-    assert "no" not in text.split()
+    shown = start.replace("<html><body>", "").replace("<p>", "").replace("</p>", "")
+    assert text.split() == [*shown.split(), "far", "down", "after"]
 
 
 def test_addresses_a_page_states() -> None:

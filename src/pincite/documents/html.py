@@ -116,8 +116,9 @@ def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
 def signs_of(page: Page, title: str, visible: str, blocks: Sequence[Block] = ()) -> Signs:
     scripts = page.tree.xpath("//script")
     described = (s.text or "" for s in scripts if "json" in (s.get("type") or ""))
-    not_free = any(_NOT_FREE.search(text) for text in described) or bool(
-        page.tree.xpath("//meta[@itemprop='isAccessibleForFree'][starts-with(@content, 'alse', 2)]")
+    marked = page.tree.xpath("//meta[@itemprop='isAccessibleForFree']/@content")
+    not_free = any(_NOT_FREE.search(text) for text in described) or any(
+        content.strip().lower() == "false" for content in marked
     )
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
     walls = (match[0] for name in names if (match := _PATTERNS["paywall_name"].search(name)))
@@ -346,7 +347,7 @@ def _unbroken(text: str | None) -> str:
 def _without_tags(source: str) -> str:
     """Strip tags in one linear pass, for pages too deep to parse."""
     pieces, skipping = [], ""
-    for part in source.replace("\0", "").split("<"):
+    for part in f">{source}".replace("\0", "").split("<"):
         tag, _, text = part.partition(">")
         name = re.match(r"/?[a-zA-Z]*", tag)
         name_of_tag = name[0].lower() if name else ""
@@ -644,7 +645,7 @@ def updates_of(stated: Statements, shown: str) -> list[str]:
     for entry in islice(entries, MAX_UPDATES):
         parts = entry if isinstance(entry, dict) else {}
         said = (str(parts.get(key) or "") for key in ("headline", "datePublished", "articleBody"))
-        lines = [clean_text(_without_tags(f">{unescape(part)}")) for part in said]
+        lines = [clean_text(_without_tags(unescape(part))) for part in said]
         if lines[-1] and lines[-1] not in shown:
             texts.append("\n".join(filter(None, lines)))
     return texts
