@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from support.web_pages import Page, pages  # noqa: E402
 
-from pincite.documents import html, markup, outcome  # noqa: E402
+from pincite.documents import html, html_head, html_text, markup, outcome  # noqa: E402
 
 C = 3.0  # inverse strength of the penalty
 COST = 3.0  # weight of a document: calling it dead is worse than judging a notice
@@ -37,11 +37,11 @@ class Row(NamedTuple):
 def signs_of(page: Page) -> outcome.Signs:
     parsed = markup.parse_page(page.source)
     assert parsed
-    html.drop_camouflaged(parsed)
-    html.join_terms(parsed)
-    seen, _, pieces = html.visible_text(parsed, 0)
-    signs = html.signs_of(parsed, html.title_of(parsed), seen, html.blocks_of(pieces))
-    return outcome.with_address(page.url, replace(signs, text=signs.text or seen))
+    html_text.drop_camouflaged(parsed)
+    html_text.join_terms(parsed)
+    visible = html_text.visible_text(parsed)
+    signs = html.signs_of(parsed, html_head.title_of(parsed), visible)
+    return outcome.with_address(page.url, replace(signs, text=signs.text or visible.text))
 
 
 def rows() -> list[Row]:

@@ -9,9 +9,11 @@ import pytest
 from support.found import refusal
 from support.rows import each_row
 
-from pincite.documents import html
+from pincite.documents import html, html_head, html_text, lost_blocks
 from pincite.documents.body import Body
-from pincite.documents.html import Block, Statements, author_of, headline_of, restore_blocks
+from pincite.documents.html_head import Statements, author_of, headline_of
+from pincite.documents.html_text import Anchor, Block
+from pincite.documents.lost_blocks import restore_blocks
 from pincite.documents.markup import addresses_in, parse_page
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.documents.text import with_language
@@ -84,7 +86,7 @@ def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
     source = "<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>"
     page = parse_page(source)
     assert page
-    text, _, _ = html.visible_text(page, 0)
+    text = html_text.visible_text(page).text
     assert text.split() == "A bold title one two three four".split()
     assert "three four" in text
 
@@ -106,12 +108,18 @@ def test_signs_of_a_paywall_in_the_markup(head: str, more: str) -> None:
     assert refusal(read(page)).reason is Reason.PAYWALL
 
 
-def test_text_below_the_parsers_depth_is_not_lost() -> None:
-    source = "<html><body>" + "<div>" * 1_000 + "far down" + "</div>" * 1_000 + "<p>after</p>"
+@pytest.mark.parametrize("content", ["True", "true", ""])
+def test_a_free_page_has_no_paywall(content: str) -> None:
+    free = f'<meta itemprop="isAccessibleForFree" content="{content}">'
+    assert document(f"<html><head>{free}</head><body><p>{PARAGRAPHS[0]}</p></body></html>")
+
+
+@pytest.mark.parametrize("start", ["<html><body>", "<p>First</p>", "First ", "4 > 3 "])
+def test_text_below_the_parsers_depth_is_not_lost(start: str) -> None:
+    source = f"{start}{'<div>' * 1_000}far down{'</div>' * 1_000}<p>after</p>"
     text = document(f"{source}<script>no</script></body></html>").text
-    assert "far down" in text
-    assert "after" in text
-    assert "no" not in text.split()
+    shown = start.replace("<html><body>", "").replace("<p>", "").replace("</p>", "")
+    assert text.split() == [*shown.split(), "far", "down", "after"]
 
 
 def test_addresses_a_page_states() -> None:
@@ -224,7 +232,9 @@ EXTRACTED = f"{FIRST}\n{NEXT}"
 SECOND = "A museum had offered twice as much for it."
 MIDDLE = "A vote was then put off until the engineers had been heard."
 TEASER = Block("Also today: a bakery on the square closes after ninety years.")
-STORIES = [Block(f"Story number {n} has these few words") for n in range(html.MAX_LEAD_WORDS // 6)]
+STORIES = [
+    Block(f"Story number {n} has these few words") for n in range(lost_blocks.MAX_LEAD_WORDS // 6)
+]
 ENDS = (Block(FIRST), Block(NEXT))
 HEADLINE = Block("Crane sold", headline=True)
 
@@ -257,7 +267,7 @@ def test_blocks_between_distant_lines_are_not_restored() -> None:
 
 
 def linked_data(*things: object) -> Statements:
-    return Statements(works=html.written_works(map(json.dumps, things)))
+    return Statements(works=html_head.written_works(map(json.dumps, things)))
 
 
 def article(**fields: object) -> dict[str, object]:
@@ -336,20 +346,20 @@ TITLES = Path(__file__).parents[1] / "cases" / "titles"
 @pytest.mark.parametrize("row", json.loads((TITLES / "written.json").read_text()))
 def test_the_title_of_a_page_is_apart_from_the_name_of_its_site(row: dict[str, Any]) -> None:
     given = (row["title"], row["headline"], row["name"], row["host"])
-    assert html.title_and_site(*given) == tuple(row["is"])
+    assert html_head.title_and_site(*given) == tuple(row["is"])
 
 
 def test_authors_of_a_catalogue_come_first_and_a_collaboration_is_cut() -> None:
     names = [f"Author {'x' * n}" for n in range(1, 50)]
     found = author_of(Statements(metas={"citation_author": names}), "", "template")
-    assert found.count("; ") == html.MAX_AUTHORS - 1
+    assert found.count("; ") == html_head.MAX_AUTHORS - 1
 
 
 def test_broken_and_deep_linked_data_states_nothing() -> None:
     texts = ["{", "[" * 100_000, '"Article"', "null", "[[[1]]]", "<![CDATA[", "]]>", ""]
     texts.append('{"@graph": 3}')
-    stated = Statements(works=html.written_works(texts))
-    assert (headline_of(stated), html.published_of(stated)) == ("", None)
+    stated = Statements(works=html_head.written_works(texts))
+    assert (headline_of(stated), html_head.published_of(stated)) == ("", None)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +368,12 @@ def test_broken_and_deep_linked_data_states_nothing() -> None:
 )
 def test_linked_data_in_a_cdata_section(begin: str, end: str) -> None:
     text = f"\n{begin}{json.dumps(article(headline='Crane sold'))}{end}\n"
-    assert headline_of(Statements(works=html.written_works([text]))) == "Crane sold"
+    assert headline_of(Statements(works=html_head.written_works([text]))) == "Crane sold"
+
+
+def test_linked_data_may_mention_cdata() -> None:
+    text = json.dumps(article(headline="Crane sold", articleBody="XML has <![CDATA[ and ]]> too."))
+    assert headline_of(Statements(works=html_head.written_works([text]))) == "Crane sold"
 
 
 def test_only_the_one_whole_headline_of_an_article_counts() -> None:
@@ -371,19 +386,22 @@ def test_only_the_one_whole_headline_of_an_article_counts() -> None:
 
 def test_dates_of_publication() -> None:
     stated = linked_data(article(datePublished="2011-03-04", dateModified="2020-01-01"))
-    assert html.published_of(stated, guess="2020-01-01") == "2011-03-04"
+    assert html_head.published_of(stated, guess="2020-01-01") == "2011-03-04"
     metas = {"article:published_time": ["2012-03-04T08:00:00Z"]}
-    assert html.published_of(Statements(metas=metas, dates=["2020-01-01"])) == "2012-03-04"
-    assert html.published_of(Statements(dates=["", "2013-01-02"])) == "2013-01-02"
-    assert html.published_of(Statements(), guess="2014-01-02") == "2014-01-02"
-    assert html.published_of(Statements(dates=["yesterday"])) is None
+    assert html_head.published_of(Statements(metas=metas, dates=["2020-01-01"])) == "2012-03-04"
+    assert html_head.published_of(Statements(dates=["", "2013-01-02"])) == "2013-01-02"
+    assert html_head.published_of(Statements(), guess="2014-01-02") == "2014-01-02"
+    assert html_head.published_of(Statements(dates=["yesterday"])) is None
 
 
 def test_no_date_before_print_and_none_in_the_future() -> None:
     tomorrow = (date.today() + timedelta(days=2)).isoformat()
-    assert html.published_of(Statements(dates=[tomorrow, "1492-10-12"])) is None
-    assert html.published_of(Statements(dates=[tomorrow, "1952-10-12"])) == "1952-10-12"
-    assert html.published_of(linked_data(article(datePublished=str(date.today().year)))) is not None
+    assert html_head.published_of(Statements(dates=[tomorrow, "1492-10-12"])) is None
+    assert html_head.published_of(Statements(dates=[tomorrow, "1952-10-12"])) == "1952-10-12"
+    assert (
+        html_head.published_of(linked_data(article(datePublished=str(date.today().year))))
+        is not None
+    )
 
 
 FILLER = "The river runs by the town and boats lie at its quays all summer. " * 6
@@ -409,10 +427,14 @@ def test_anchors_locate_the_following_words() -> None:
 
 
 def test_anchors_are_limited_in_number_and_text() -> None:
-    names = [(f"n{i}", "one two three") for i in range(2 * html.MAX_ANCHORS)]
-    assert len(html.locate_anchors(names, "one two three")) == html.MAX_ANCHORS
-    assert html.locate_anchors(names, "one two three " * 200_000) == {}
-    assert html.locate_anchors([("a", ""), ("b", "not there at all")], "one two") == {}
+    lines = "".join(
+        f"<p id='n{n}'>Number {n} of many</p>" for n in range(2 * html_text.MAX_ANCHORS)
+    )
+    assert len(document(page(lines)).anchors) == html_text.MAX_ANCHORS
+    locate_anchors, anchor = html_text.locate_anchors, Anchor("a", "one two three")
+    assert locate_anchors([anchor], "one two three") == {"a": 0}
+    assert locate_anchors([anchor], "one two three " * 200_000) == {}
+    assert locate_anchors([Anchor("a", ""), Anchor("b", "not there at all")], "one two") == {}
 
 
 @pytest.mark.parametrize("tag", ["del", "s", "strike"])

@@ -22,7 +22,8 @@ from urllib.parse import unquote
 
 from pincite.documents import tables
 from pincite.documents.body import MAX_RATIO, SMALL, Body, too_large
-from pincite.documents.html import drop_camouflaged, read_html, visible_text
+from pincite.documents.html import read_html
+from pincite.documents.html_text import drop_camouflaged, visible_text
 from pincite.documents.markup import declared_charset, parse_page, parsed_xml
 from pincite.documents.tables import Cell, of_sheet
 from pincite.documents.text import clean_text, decode, document_of, join_pieces, one_line
@@ -405,7 +406,7 @@ def _chapter(data: bytes) -> str:
     for mark in page.tree.xpath(_MARKS):
         mark.drop_tree()
     drop_camouflaged(page)
-    return visible_text(page, 0)[0]
+    return visible_text(page).text
 
 
 # ── MHTML ────────────────────────────────────────────────────────────────────────────────────────
