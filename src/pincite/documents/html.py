@@ -23,7 +23,7 @@ from lxml import etree
 from pincite.documents import outcome, tables
 from pincite.documents.body import Body
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
-from pincite.documents.outcome import Signs
+from pincite.documents.notices import Signs
 from pincite.documents.text import clean_text, code_of, decode, one_line
 from pincite.text import patterns, tables_beside, word_lists
 from pincite.text.dates import iso_date
