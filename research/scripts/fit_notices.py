@@ -1,4 +1,4 @@
-"""Fit and measure the notices of `documents.outcome`: research/scripts/fit_notices.py [--write]
+"""Fit and measure the notices of `documents.notices`: research/scripts/fit_notices.py [--write]
 
 The pages are those of `tests/support/web_pages.py`; half of the texts is held out. A row is a page
 and a kind whose cue it has; the label says whether the page is of that kind. The threshold is the

@@ -183,21 +183,20 @@ class _Cutter:
         )
         self._root, self._names, self._limit = root, names, limit
         self._root_ended = root in names
-        self._in_comment = False
+        self._sought = self._tag  # or the end of a comment
         self._buffer = b""
         self._searched = 0  # bytes of the buffer
-        # The record that is open, or was last.
-        self._number = 0
-        self._name = ""  # empty: no record is open
-        self._start = 0  # in the buffer
-        self._n_dropped = 0  # bytes that have left the buffer, since the record is too large
+        self._number = 0  # of the record that is open, or was last
+        self._name = ""  # of the record that is open; empty if none is
+        self._start = 0  # of the record in the buffer
+        self._n_dropped = 0  # bytes of a too large record that have left the buffer
 
     def feed(self, chunk: bytes) -> Iterator[Record]:
         """Yield the records that end in a chunk of the file; an empty one is the file's end."""
         self._buffer += chunk
         # What begins at the end of the chunk may continue in the next one.
         certain = len(self._buffer) - (TAG_BYTES if chunk else 0)
-        while match := self._next_mark():
+        while match := self._sought.search(self._buffer, self._searched):
             if match.end() > certain:
                 break
             self._searched = match.end()
@@ -216,15 +215,10 @@ class _Cutter:
         if fault:
             yield Record(0, b"", fault)
 
-    def _next_mark(self) -> re.Match[bytes] | None:
-        """The end of the comment, or the next tag or comment."""
-        pattern = _COMMENT_END if self._in_comment else self._tag
-        return pattern.search(self._buffer, self._searched)
-
     def _pass(self, match: re.Match[bytes]) -> Record | None:
         """Go past a tag or the beginning or end of a comment; return the record that it ends."""
-        if self._in_comment or match["comment"]:
-            self._in_comment = not self._in_comment
+        if self._sought is _COMMENT_END or match["comment"]:
+            self._sought = self._tag if self._sought is _COMMENT_END else _COMMENT_END
             return None
         name = match["name"].decode()
         if match["end"]:
@@ -235,7 +229,7 @@ class _Cutter:
         return self._begin(name, match.start())
 
     def _begin(self, name: str, start: int) -> Record | None:
-        """Open a record; return the one before if it is still open."""
+        """Open a record; return the one before if it is still open, as its end tag is missing."""
         missing = f"</{self._name}> is missing after {self._size_at(start)} bytes"
         before = Record(self._number, b"", missing) if self._name else None
         self._number, self._name, self._start, self._n_dropped = self._number + 1, name, start, 0
@@ -307,10 +301,9 @@ def _collect(element: Any, parts: list[str], is_aside: IsAside) -> None:
 
 def _is_raised_citation(element: Any) -> bool:
     """Whether it is `<xref ref-type="bibr"><sup>3</sup></xref>`."""
-    is_citation = element.tag == "xref" and element.get("ref-type") == "bibr"
-    return (
-        is_citation and len(element) == 1 and element[0].tag in _SUPERSCRIPTS and not element.text
-    )
+    if element.tag != "xref" or element.get("ref-type") != "bibr" or element.text:
+        return False
+    return len(element) == 1 and element[0].tag in _SUPERSCRIPTS
 
 
 def _superscript(element: Any, text: str, before: str) -> str:

@@ -44,10 +44,8 @@ class NoticeKind:
     name: str  # of its cues in `notices.toml`
     reason: Reason
     meaning: str
-    is_list: bool = (
-        False  # of pages, so that only the text, not its address, tells it from a source
-    )
-    is_explained: bool = False  # often in a few sentences
+    is_list: bool = False  # of results or stories
+    is_explained: bool = False  # often has a few sentences on why
 
 
 PARKED = NoticeKind("parked", Reason.USURPED, "the domain is parked", is_explained=True)
@@ -101,12 +99,14 @@ class PageText(NamedTuple):
         titles = [*title_parts(signs.title), signs.title]
         lines = [line.strip() for line in signs.text[:NOTICE_CHARS].split("\n") if line.strip()]
         n_above = lines.index(signs.headline) + 1 if signs.headline in lines else 0
-        found = (
-            (n, span.of(line).strip()) for n, line in enumerate(lines) for span in sentences(line)
-        )
         known = {*titles, signs.headline}
-        own = [(n, sentence) for n, sentence in found if sentence not in known]
-        first = next((sentence for n, sentence in own if n >= n_above), "")
+        own = [
+            (number, sentence)
+            for number, line in enumerate(lines)
+            for span in sentences(line)
+            if (sentence := span.of(line).strip()) not in known
+        ]
+        first = next((sentence for number, sentence in own if number >= n_above), "")
         return cls(signs, titles, lines, [sentence for _, sentence in own], first)
 
 
@@ -162,17 +162,17 @@ def is_headed_or_short(kind: NoticeKind, page: PageText) -> bool:
 
 def features(kind: NoticeKind, page: PageText) -> dict[str, float]:
     """Return the features of the regression for one kind that are not zero."""
-    signs, sentences_with_cue = page.signs, [s for s in page.own_sentences if _has_cue(kind, s)]
-    cues = {cue.lower() for cue in _find_cues(kind.name, page.lines)}
-    n_own_words = _count_words(page.own_sentences)
+    signs, n_own_words = page.signs, _count_words(page.own_sentences)
+    n_cued = _count_words(s for s in page.own_sentences if _has_cue(kind, s))
     n_to_reader = _count_words(filter(_addresses_reader, page.own_sentences))
+    cues = {cue.lower() for cue in _find_cues(kind.name, page.lines)}
     values = {
         f"is_{kind.name}": 1.0,
         "in_title": _title_share(kind, page),
         "in_headline": _share_of_cues(kind, signs.headline),
         "early": float(any(_has_cue(kind, line) for line in page.lines[:EARLY_LINES])),
         "cues": math.log1p(len(cues)),
-        "cued": _count_words(sentences_with_cue) / max(1, n_own_words),
+        "cued": n_cued / max(1, n_own_words),
         "addressed": n_to_reader / max(1, n_own_words),
         "unexplained": math.log1p(_count_words(_unexplained(kind, page))),
         "words": math.log1p(n_own_words),

@@ -175,7 +175,7 @@ LINE_CAPTIONS = 3  # in a line of text without full stops
 class _Caption(NamedTuple):
     time: str  # "00:12:31"
     text: str
-    speaker: str  # as the file has it; empty if none is named, or none but the last
+    speaker: str  # as the file names it; empty if it names none, or the one who spoke last
 
 
 def read_subtitles(body: Body) -> Document | Unchecked:
@@ -195,9 +195,8 @@ def read_subtitles(body: Body) -> Document | Unchecked:
     text, starts = join_pieces(pieces)
     language = _LANGUAGE.match(source)
     front = {"lang": language["code"]} if language else {}
-    times = [caption.time for caption in captions]
-    places = {PAGES: json.dumps(starts), LABELS: json.dumps(times)}
-    return document_of(body, "subtitles", text, front, **places)
+    times = json.dumps([caption.time for caption in captions])
+    return document_of(body, "subtitles", text, front, **{PAGES: json.dumps(starts), LABELS: times})
 
 
 def _captions(source: str) -> Iterator[_Caption]:
@@ -211,9 +210,7 @@ def _captions(source: str) -> Iterator[_Caption]:
             shown = re.split(r"\n[ \t]*\n", shown, maxsplit=1)[0]
         elif end is not None:
             shown = _NEXT_NUMBER.sub("", shown)
-        hours, minutes, seconds = (
-            int(part or 0) for part in mark.group("hours", "minutes", "seconds")
-        )
+        hours, minutes, seconds = (int(part or 0) for part in mark.groups())
         speaker = _SPEAKER.search(shown)
         yield _Caption(
             f"{hours:02}:{minutes:02}:{seconds:02}",

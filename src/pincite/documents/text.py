@@ -1,4 +1,4 @@
-"""Turns bytes into clean text, and identifies its language.
+"""Cleans text, identifies its language, and decodes bytes to text.
 
 Cleaning applies NFC rather than NFKC (superscripts and fractions keep their meaning), splits
 ligatures, drops invisible characters, and unifies spaces and line breaks. `clean_text` is
@@ -89,6 +89,73 @@ def _stacked_marks() -> re.Pattern[str]:
     marks += [point for point in range(0x300, 0x1F000) if unicodedata.combining(chr(point))]
     group = "[" + "".join(map(chr, marks)) + "]"
     return re.compile(f"{group}{{{MAX_MARKS + 1},}}")
+
+
+# ── Language ─────────────────────────────────────────────────────────────────────────────────────
+
+MIN_WORDS = 20  # of shorter texts, names and numbers decide
+# py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD), 998
+# in 1,000 reach it with their first 400 characters, and none is taken for another language; of 518
+# cut to 20 words, 98 % reach it.
+MIN_PROB = 0.8
+DETECTION_CHARS = 400  # about 65 words, 0.1 ms; a whole long text would take 10 ms
+_NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
+_CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
+
+
+def language_of(text: str, declared: str | None = None) -> str | None:
+    """ISO 639-1 code: detected if the detector is confident, else as `declared`, else None."""
+    return detect(text) or code_of(declared)
+
+
+def with_language(outcome: Document | Unchecked) -> Document | Unchecked:
+    """Replace a document's declared language by the detected one.
+
+    Subprocess readers leave this to the parent, so the model is loaded once. The language in a
+    Markdown file's front matter was set by hand, so it is kept.
+    """
+    if isinstance(outcome, Unchecked) or (outcome.kind == "markdown" and outcome.language):
+        return outcome
+    return replace(outcome, language=language_of(outcome.text, outcome.language))
+
+
+def detect(text: str) -> str | None:
+    """ISO 639-1 code; None for texts that are short or ambiguous."""
+    sample = text[:DETECTION_CHARS]
+    if n_words(sample) < MIN_WORDS:
+        return None
+    code, prob = _identifier().classify(sample)
+    return str(code) if prob >= MIN_PROB and code not in _NOT_LANGUAGES else None
+
+
+def code_of(declared: str | None) -> str | None:
+    """The two-letter code at the start of a `lang` attribute or field.
+
+    >>> code_of("pt-BR"), code_of("EN"), code_of("english"), code_of(None)
+    ('pt', 'en', None, None)
+    """
+    match = _CODE.match((declared or "").strip())
+    return match[1].lower() if match else None
+
+
+def preload_language_model() -> None:
+    """Load the model in a thread: most of its 0.7 seconds are decompression, without the GIL."""
+    Thread(target=_identifier, name="pincite-language", daemon=True).start()
+
+
+_LOADING = Lock()  # `cache` alone lets two threads load it
+
+
+def _identifier() -> Any:
+    with _LOADING:
+        return _load_detector()
+
+
+@cache
+def _load_detector() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 # ── Decoding ─────────────────────────────────────────────────────────────────────────────────────
@@ -186,12 +253,15 @@ def _legacy_codec(data: bytes, declared: Sequence[str]) -> str:
         return stated[0] if stated else _FALLBACK
     guesses = _guesses(sample)
     likely_texts = {guess.text for guess in guesses}
-    # From the surest to the least sure: the declaration and the detector read the same; the words
-    # confirm the detector; there is only one of the two.
-    confirmed = (codec for codec in stated if sample.decode(codec, "replace") in likely_texts)
-    in_language = (guess.codec for guess in guesses if guess.is_in_language)
-    detected = (guess.codec for guess in guesses)
-    return next(chain(confirmed, in_language, stated, detected), _FALLBACK)
+    by_certainty = chain(
+        # A declared encoding, if the bytes read in it as in one of the guesses.
+        (codec for codec in stated if sample.decode(codec, "replace") in likely_texts),
+        # A guess that the words confirm.
+        (guess.codec for guess in guesses if guess.is_in_language),
+        stated,
+        (guess.codec for guess in guesses),
+    )
+    return next(by_certainty, _FALLBACK)
 
 
 def _guesses(sample: bytes) -> list[_Guess]:
@@ -207,70 +277,3 @@ def _guesses(sample: bytes) -> list[_Guess]:
         if (codec := result["encoding"])
         and result["confidence"] >= TRUSTED * results[0]["confidence"]
     ]
-
-
-# ── Language ─────────────────────────────────────────────────────────────────────────────────────
-
-MIN_WORDS = 20  # of shorter texts, names and numbers decide
-# py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD), 998
-# in 1,000 reach it with their first 400 characters, and none is taken for another language; of 518
-# cut to 20 words, 98 % reach it.
-MIN_PROB = 0.8
-DETECTION_CHARS = 400  # about 65 words, 0.1 ms; a whole long text would take 10 ms
-_NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
-_CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
-
-
-def language_of(text: str, declared: str | None = None) -> str | None:
-    """ISO 639-1 code: detected if the detector is confident, else as `declared`, else None."""
-    return detect(text) or code_of(declared)
-
-
-def with_language(outcome: Document | Unchecked) -> Document | Unchecked:
-    """Replace a document's declared language by the detected one.
-
-    Subprocess readers leave this to the parent, so the model is loaded once. The language in a
-    Markdown file's front matter was set by hand, so it is kept.
-    """
-    if isinstance(outcome, Unchecked) or (outcome.kind == "markdown" and outcome.language):
-        return outcome
-    return replace(outcome, language=language_of(outcome.text, outcome.language))
-
-
-def detect(text: str) -> str | None:
-    """ISO 639-1 code; None for texts that are short or ambiguous."""
-    sample = text[:DETECTION_CHARS]
-    if n_words(sample) < MIN_WORDS:
-        return None
-    code, prob = _identifier().classify(sample)
-    return str(code) if prob >= MIN_PROB and code not in _NOT_LANGUAGES else None
-
-
-def code_of(declared: str | None) -> str | None:
-    """The two-letter code at the start of a `lang` attribute or field.
-
-    >>> code_of("pt-BR"), code_of("EN"), code_of("english"), code_of(None)
-    ('pt', 'en', None, None)
-    """
-    match = _CODE.match((declared or "").strip())
-    return match[1].lower() if match else None
-
-
-def preload_language_model() -> None:
-    """Load the model in a thread: most of its 0.7 seconds are decompression, without the GIL."""
-    Thread(target=_identifier, name="pincite-language", daemon=True).start()
-
-
-_LOADING = Lock()  # `cache` alone lets two threads load it
-
-
-def _identifier() -> Any:
-    with _LOADING:
-        return _load_detector()
-
-
-@cache
-def _load_detector() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
