@@ -1,4 +1,4 @@
-"""Fit and measure the notices of `documents.outcome`: research/scripts/fit_notices.py [--write]
+"""Fit and measure the notices of `documents.notices`: research/scripts/fit_notices.py [--write]
 
 The pages are those of `tests/support/web_pages.py`; half of the texts is held out. A row is a page
 and a kind whose cue it has; the label says whether the page is of that kind. The threshold is the
@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from support.web_pages import Page, pages  # noqa: E402
 
-from pincite.documents import html, html_head, html_text, markup, outcome  # noqa: E402
+from pincite.documents import html, html_head, html_text, markup, notices, outcome  # noqa: E402
 
 C = 3.0  # inverse strength of the penalty
 COST = 3.0  # weight of a document: calling it dead is worse than judging a notice
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     features: dict[str, float]
 
 
-def signs_of(page: Page) -> outcome.Signs:
+def signs_of(page: Page) -> notices.Signs:
     parsed = markup.parse_page(page.source)
     assert parsed
     html_text.drop_camouflaged(parsed)
@@ -47,14 +47,10 @@ def signs_of(page: Page) -> outcome.Signs:
 def rows() -> list[Row]:
     found = []
     for page in pages():
-        signs = signs_of(page)
-        states = outcome.has_statement(signs.text, signs.title)
-        for kind in outcome.candidate_kinds(signs):
-            if states and not outcome.declares(kind, signs):
-                continue
-            label = kind in SAME.get(page.kind, (page.kind,))
-            if features := outcome.features(kind, signs):
-                found.append(Row(page, kind, label, features))
+        text = notices.PageText.of(signs_of(page))
+        for kind in notices.possible_kinds(text):
+            label = kind.name in SAME.get(page.kind, (page.kind,))
+            found.append(Row(page, kind.name, label, notices.features(kind, text)))
     return found
 
 
@@ -95,7 +91,7 @@ def write(weights: dict[str, float], intercept: float, threshold: float) -> None
         "[weights]",
         *(f"{name} = {weight:.3f}" for name, weight in sorted(weights.items())),
     ]
-    outcome.WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    notices.WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
+import gzip
+
 import pytest
 from support.rows import each_row
 
-from pincite.documents.body import Format, format_of, type_of_ending
+from pincite.documents.body import Format, decompress, format_of, type_of_ending
 
 
 @each_row("documents/body/format")
@@ -33,3 +35,10 @@ def test_formats_share_no_ending_and_no_media_type() -> None:
 
 def test_an_unsupported_format_has_a_name() -> None:
     assert format_of(b"GIF89a", "u", None)[1] == "a GIF image"
+
+
+def test_gzip_data_may_have_several_members() -> None:
+    members = [gzip.compress(letter * 100_000) for letter in (b"a", b"b")]
+    assert decompress(b"".join(members), 10**6) == b"a" * 100_000 + b"b" * 100_000
+    assert len(decompress(b"".join(members), 150_000)) == 150_001
+    assert decompress(members[0] + b"no member", 10**6) == b"a" * 100_000

@@ -103,6 +103,27 @@ def test_a_corpus_is_filled_from_addresses(
     assert hit.passage.url == names[0]
 
 
+def test_the_list_of_copies_is_whole_and_no_file_of_the_store(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store: Any = fsspec.filesystem("memory")
+    put(place, a="one")
+    store.pipe(f"/{place[9:]}/{inputs._LIST}", b"theirs")
+    (copy,) = inputs.local([place], tmp_path).paths
+    assert (copy / inputs._LIST).read_text() == "theirs"
+
+    def write_half(path: Path, text: str) -> None:
+        path.write_bytes(text.encode()[: len(text) // 2])
+        raise OSError("the disk is full")
+
+    put(place, a="another")
+    monkeypatch.setattr(Path, "write_text", write_half)
+    with pytest.raises(InputError):
+        inputs.local([place], tmp_path)
+    monkeypatch.undo()
+    assert read(inputs.local([place], tmp_path).paths[0]) == {"a.txt": "another"}
+
+
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
 def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the name of a file under"):

@@ -89,6 +89,7 @@ def test_a_line_over_the_limit_is_passed_over(tmp_path: Path) -> None:
     found = list(documents(path, Limits(line_bytes=1_000)))
     assert [type(f) for f in found] == [Document, Unchecked, Document]
     assert refusal(found[1]).reason is Reason.TOO_LARGE
+    assert "it is 3.0 MB; the limit is 1000 bytes" in refusal(found[1]).detail
     assert next(iter(documents(path, Limits(max_chars=5)))).url == "https://e.org/1"
 
 

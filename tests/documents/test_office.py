@@ -121,6 +121,14 @@ def test_tables_controls_links_boxes_and_notes() -> None:
     ]
 
 
+def test_marks_above_a_table_do_not_cost_its_first_row() -> None:
+    rows = (("Built", "1650"), ("Burnt", "1800"))
+    cells = ["".join(f"<w:tc>{p(text)}</w:tc>" for text in row) for row in rows]
+    table = "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in cells) + "</w:tbl>"
+    assert read(word(p("***") + table)).text == "***\n\nBuilt: 1650\nBurnt: 1800"
+    assert read(word(p("The mill [1]") + table)).text.count("The mill") == 1
+
+
 def test_the_document_may_have_another_name() -> None:
     more = {
         "_rels/.rels": relations(r1="officeDocument=/word/document2.xml"),
@@ -232,6 +240,21 @@ def test_slides_come_in_the_order_of_the_talk() -> None:
     assert found.meta["author"] == "Ines Holm"
     places = [number_at(found, found.text.index(words)) for words in ("mayor", "closed", "1,200")]
     assert [place.label for place in places if place] == ["1", "3", "3"]  # the second is hidden
+
+
+def test_diagrams_of_a_slide_come_in_the_order_of_their_numbers_before_its_notes() -> None:
+    parts = {
+        "ppt/slides/_rels/slide1.xml.rels": relations(
+            r1="notesSlide=../notes.xml",
+            r2="diagramData=../data10.xml",
+            r3="diagramData=../data2.xml",
+        ),
+        "ppt/notes.xml": slide(shape("Notes.")),
+        "ppt/data2.xml": slide(shape("Two.")),
+        "ppt/data10.xml": slide(shape("Ten.")),
+    }
+    text = read(zipped({**SLIDES, **parts})).text
+    assert "Two.\n\nTen.\n\nNotes." in text
 
 
 # ── EPUB ──────────────────────────────────────────────────────────────────────────────────────────

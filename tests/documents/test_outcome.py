@@ -11,7 +11,8 @@ from support.web_pages import Page, pages
 
 from pincite.documents import html
 from pincite.documents.body import DEFAULT_LIMITS, Body, of_status
-from pincite.documents.outcome import TEASER_WORDS, Signs, find_notice, of_page
+from pincite.documents.notices import PageText, Signs, find_notice
+from pincite.documents.outcome import TEASER_WORDS, of_page
 from pincite.documents.read import read_bytes
 from pincite.types import COPY_OF, Document, Reason, Unchecked
 
@@ -246,4 +247,12 @@ def test_notices_are_recognised_by_their_cues_unless_there_is_a_statement(
     signs: Signs, kind: str | None
 ) -> None:
     found = find_notice(signs)
-    assert (found.kind if found else None) == kind
+    assert (found.kind.name if found else None) == kind
+
+
+def test_the_first_sentence_stands_below_the_headline_or_at_the_top() -> None:
+    text = "Sorry, this page is gone.\nAsk us.\n© Varde 2020"
+    page = PageText.of(Signs("Page not found", text=text))
+    assert page.first_sentence == "Sorry, this page is gone."
+    repeated = Signs("Mill", "Page not found", f"Home.\nPage not found\n{text}\nPage not found\n©")
+    assert PageText.of(repeated).first_sentence == "Sorry, this page is gone."

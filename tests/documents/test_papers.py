@@ -98,7 +98,7 @@ def test_records_across_the_pieces_in_which_a_file_is_read(
     content = file_of(*(record(n, "ring " * n) for n in range(1, 40)))
     whole = read(content)
     for size in (1, 7, 64, 997):
-        monkeypatch.setattr(markup, "_CHUNK", size)
+        monkeypatch.setattr(markup, "CHUNK_BYTES", size)
         assert read(content) == whole
         assert len(whole) == 39
 
@@ -199,6 +199,30 @@ def test_records_in_comments_are_ignored(read: Read) -> None:
     found = read(content)
     assert pmids(found) == ["1", "3"]
     assert document(found[1]).text == "It rang."
+
+
+def test_a_suffix_is_not_taken_for_a_first_name(read: Read) -> None:
+    author = "<Author><LastName>Holm</LastName><Suffix>Jr</Suffix></Author>"
+    authors = f"<AuthorList>{author}</AuthorList>"
+    content = file_of(record(1).replace("</Article>", f"{authors}</Article>"))
+    assert document(read(content)[0]).meta["author"] == "Holm Jr"
+
+
+def test_a_tag_in_a_comment_does_not_end_a_record(read: Read) -> None:
+    body = "<!-- <body> </article> --><p>It rang.</p>"
+    found = read(ARTICLE.format(body=body))
+    assert [document(page).text for page in found] == ["It rang."]
+
+
+@pytest.mark.parametrize("chunk", [100, 140, 1 << 20])
+def test_a_record_just_below_the_limit_is_whole(
+    read: Read, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    one = record(1, "ring " * 40)
+    monkeypatch.setattr(markup, "CHUNK_BYTES", chunk)
+    for spare in range(0, 60, 7):
+        assert pmids(read(file_of(one), line_bytes=len(one) + spare)) == ["1"]
+    assert not pmids(read(file_of(one), line_bytes=len(one) - 1))
 
 
 def test_deleted_records_are_withdrawn(read: Read) -> None:

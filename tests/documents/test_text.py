@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support.found import document, refusal
 from support.rows import each_row, text_of
 
-from pincite.documents import text
+from pincite.documents import plain, text
 from pincite.documents.body import Body
 from pincite.documents.read import read_bytes
-from pincite.documents.text import clean_text, decode, detect, language_of, one_line, read_text
+from pincite.documents.text import clean_text, decode, detect, language_of, one_line
 from pincite.text.page_numbers import number_at
 from pincite.types import Document, Reason, Unchecked
 
@@ -113,6 +113,10 @@ def test_unknown_labels_are_ignored(label: str) -> None:
     assert decode(b"plain \\N{text}", label) == "plain \\N{text}"
 
 
+def test_a_label_of_browsers_that_python_lacks_is_windows_1252() -> None:
+    assert decode("Zoë’s mill".encode("cp1252"), "x-user-defined") == "Zoë’s mill"
+
+
 def test_bytes_that_are_not_text() -> None:
     assert decode(bytes(range(256)) * 20) is None
     assert decode(b"\x00\x01\x02\x03" * 100) is None
@@ -164,12 +168,13 @@ MARKDOWN = text_of("documents/text/page.md")
 
 
 def test_plain_text_keeps_its_lines() -> None:
-    found = document(read_text(Body("u", "One line\r\nand anöther".encode("cp1252"), "text/plain")))
+    data = "One line\r\nand anöther".encode("cp1252")
+    found = document(plain.read_text(Body("u", data, "text/plain")))
     assert (found.text, found.title, found.kind) == ("One line\nand anöther", "", "text")
 
 
 def test_markdown_without_its_marks() -> None:
-    found = document(text.read_markdown(Body("u", MARKDOWN.encode())))
+    found = document(plain.read_markdown(Body("u", MARKDOWN.encode())))
     assert found.title == "The harbour bridge"
     assert (found.published, found.language, found.kind) == ("2011-03-04", "en", "markdown")
     assert found.meta == {"author": "Eva Lund"}
@@ -178,14 +183,14 @@ def test_markdown_without_its_marks() -> None:
     assert {"The harbour bridge", sentence, "412 metres"} <= set(lines)
     assert any(line.startswith("1950 | 312") for line in lines)
     assert not set("*`#>~") & set(found.text)
-    assert document(text.read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))).title == (
+    assert document(plain.read_markdown(Body("u", b"Intro.\n\n## A **bold** title\n"))).title == (
         "A bold title"
     )
 
 
 @pytest.mark.parametrize("source", ["> " * 20_000, "*a " * 50_000, "- " * 10_000, "x" * 1_100_000])
 def test_hostile_markdown_is_read_or_refused(source: str) -> None:
-    assert isinstance(text.read_markdown(Body("u", source.encode())), Document | Unchecked)
+    assert isinstance(plain.read_markdown(Body("u", source.encode())), Document | Unchecked)
 
 
 def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
@@ -207,8 +212,17 @@ def test_poems_keep_their_lines() -> None:
 
 def test_a_text_is_dated_by_its_head_and_a_table_is_not() -> None:
     line = "Loch Times, 12 October 2026"
-    assert document(text.read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
-    assert document(text.document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
+    assert document(plain.read_markdown(Body("u", f"# Ferry\n\n{line}\n".encode()))).published
+    assert document(plain.document_of(Body("u", b""), "csv", f"day\n{line}")).published is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "published"),
+    [("0101-01-01T00:00:00+00:00", None), ("2020-99-99", "2020"), ("2020-05", "2020-05")],
+)
+def test_a_stated_date_is_a_day_month_or_year(stated: str, published: str | None) -> None:
+    found = plain.read_markdown(Body("u", f"---\ndate: {stated}\n---\nIt rang.\n".encode()))
+    assert document(found).published == published
 
 
 def test_words_struck_out_in_markdown_are_no_text() -> None:

@@ -37,6 +37,7 @@ SCANNED_PAGES, SECONDS_A_SCAN, MEMORY_OF_SCANS = 20, 15.0, 3_000_000_000
 # as an attack once the output also exceeds `max_bytes`, or SMALL for a part of a ZIP.
 MAX_RATIO, SMALL = 200, 1_000_000
 GZIP = b"\x1f\x8b"
+SLICE_BYTES = 4_096
 PACKERS = {"br": "brotli", "zstd": "zstd"}  # by the name of the encoding in HTTP
 _END = b"\0the end of the buffer\xff"  # is overwritten only by data that fills it
 FIRST_BYTES = 200_000  # canonical links are in the head; some heads carry 100 kB of styles
@@ -92,14 +93,20 @@ def of_status(url: str, status: int | None) -> Unchecked | None:
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """Decompress at most `limit` + 1 bytes of gzip data; stops at corrupt data."""
+    """Decompress at most `limit` + 1 bytes of gzip data, of all members; stops at corrupt data."""
     unpacker = zlib.decompressobj(wbits=31)
     unpacked_data = bytearray()
     with suppress(zlib.error):
-        while data and len(unpacked_data) <= limit:
-            left = limit + 1 - len(unpacked_data)
-            unpacked_data += unpacker.decompress(data, min(1 << 16, left))
-            data = unpacker.unconsumed_tail
+        # Small slices, since the library copies what follows a member of the file.
+        for start in range(0, len(data), SLICE_BYTES):
+            packed = data[start : start + SLICE_BYTES]
+            while packed and len(unpacked_data) <= limit:
+                left = limit + 1 - len(unpacked_data)
+                unpacked_data += unpacker.decompress(packed, min(1 << 16, left))
+                packed = unpacker.unconsumed_tail
+                if unpacker.eof:
+                    packed = unpacker.unused_data
+                    unpacker = zlib.decompressobj(wbits=31)
     return bytes(unpacked_data)
 
 
@@ -134,14 +141,14 @@ class Format(StrEnum):
     HTML = "html", "html.read_html", ".html .htm .xhtml", "text/html application/xhtml+xml"
     PDF = "pdf", "pdf.read_pdf", ".pdf", "application/pdf application/x-pdf"
     DOCX = "docx", "office.read_docx", ".docx", f"{_OFFICE}wordprocessingml.document"
-    TEXT = "text", "text.read_text", ".txt", "text/plain"
-    MARKDOWN = "markdown", "text.read_markdown", ".md .markdown", "text/markdown text/x-markdown"
+    TEXT = "text", "plain.read_text", ".txt", "text/plain"
+    MARKDOWN = "markdown", "plain.read_markdown", ".md .markdown", "text/markdown text/x-markdown"
     JATS = "jats", "papers.read_jats", ".xml", "application/jats+xml"
     EPUB = "epub", "office.read_epub", ".epub", "application/epub+zip"
     PPTX = "pptx", "office.read_slides", ".pptx", f"{_OFFICE}presentationml.presentation"
     RTF = "rtf", "office.read_rtf", ".rtf", "application/rtf"
     MHTML = "mhtml", "office.read_mhtml", ".mhtml .mht", "multipart/related"
-    SUBTITLES = "subtitles", "text.read_subtitles", ".srt .vtt", "text/vtt text/srt"
+    SUBTITLES = "subtitles", "plain.read_subtitles", ".srt .vtt", "text/vtt text/srt"
     CSV = "csv", "tables.read_csv", ".csv .tsv", "text/csv text/tab-separated-values"
     XLSX = "xlsx", "office.read_sheets", ".xlsx", f"{_OFFICE}spreadsheetml.sheet"
     ODS = "ods", "office.read_sheets", ".ods", "application/vnd.oasis.opendocument.spreadsheet"

@@ -12,7 +12,7 @@ from pincite.documents.body import Body
 from pincite.documents.html_text import Block, VisibleText
 from pincite.documents.lost_blocks import restore_blocks
 from pincite.documents.markup import CANONICAL, OG_URL, Page, declared_charset, parse_page
-from pincite.documents.outcome import Signs
+from pincite.documents.notices import Signs
 from pincite.documents.text import clean_text, code_of, decode, one_line
 from pincite.text import patterns
 from pincite.text.hosts import host_of

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@:]*:[^/@]*@")  # abfs://container@account/ has no secret
-_LIST = ".downloads.json"  # of a copy: its files and their states
+_LIST = ".downloads.json"  # beside a copy, which may have any names: its files and their states
 # The fields by which stores report that a file has changed; size alone is not enough.
 _STATES = (
     *("ETag", "etag", "md5", "content_md5", "LastModified", "Last-Modified", "last_modified"),
@@ -128,7 +128,7 @@ def _copy(address: str, target: Path, progress: Progress) -> Path:
 def _bring(store: Any, files: Mapping[str, str], target: Path, progress: Progress) -> None:
     """Copy what is new or changed, and remove what is gone; each file is replaced atomically."""
     target.mkdir(parents=True, exist_ok=True)
-    noted = target / _LIST
+    noted = target.with_name(target.name + _LIST)
     known: dict[str, str] = json.loads(noted.read_text()) if noted.exists() else {}
     for name in known.keys() - files.keys():
         _inside(target, name).unlink(missing_ok=True)
@@ -145,7 +145,8 @@ def _bring(store: Any, files: Mapping[str, str], target: Path, progress: Progres
                     store.get_file(place, str(part))
             known[name] = state
     finally:
-        noted.write_text(json.dumps(known))
+        with replacing(noted) as part:
+            part.write_text(json.dumps(known))
 
 
 def _inside(target: Path, name: str) -> Path:

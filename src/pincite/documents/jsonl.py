@@ -36,12 +36,13 @@ QUERIES = "these are the queries of a BEIR collection, not documents. Add its co
 
 
 class Line(NamedTuple):
-    """A line of a file; `data` is cut at the limit, and `broken` is what is wrong with the file."""
+    """A line of a file, cut at the limit; `broken` is what is wrong with the file."""
 
     path: Path
     number: int
     offset: int  # in the unpacked file, for `document_at`
     data: bytes
+    length: int  # before it was cut
     broken: str = ""
 
     @property
@@ -65,24 +66,23 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
                 while length > limits.line_bytes and rest and not rest.endswith(b"\n"):
                     rest = file.readline(1 << 20)
                     length += len(rest)
-                n_blank += 1
-                if data.strip():
-                    n_blank = 0
-                    yield Line(path, number, offset, data)
+                n_blank = 0 if data.strip() else n_blank + 1
+                if not n_blank:
+                    yield Line(path, number, offset, data, length)
                 offset += length
                 if n_blank == MAX_REFUSED_IN_A_ROW:
                     raise OSError(f"{n_blank:,} blank lines in a row")
                 if is_bomb(offset, raw.tell(), limits):
                     raise OSError(f"it decompresses endlessly from byte {offset:,} on")
         except (EOFError, OSError, zlib.error) as error:
-            yield Line(path, number + 1, offset, b"", f"the file breaks off: {error}")
+            yield Line(path, number + 1, offset, b"", 0, f"the file breaks off: {error}")
 
 
 def record_of(line: Line, limits: Limits) -> dict[str, Any] | Unchecked:
     """Parse the JSON object in a line, or return what is wrong with the line."""
     where = line.place
     if len(line.data) > limits.line_bytes:
-        return too_large(where, len(line.data), limits.line_bytes, f"{where}: it")
+        return too_large(where, line.length, limits.line_bytes, f"{where}: it")
     fault, record = line.broken, None
     if not fault:
         try:
@@ -172,7 +172,8 @@ def document_at(path: Path, number: int, offset: int, limits: Limits) -> Found:
     with path.open("rb") as raw:
         file = unpacked_stream(raw, path)
         file.seek(offset)
-        return _document(Line(path, number, offset, file.readline(limits.line_bytes + 1)), limits)
+        data = file.readline(limits.line_bytes + 1)
+        return _document(Line(path, number, offset, data, len(data)), limits)
 
 
 def _document(line: Line, limits: Limits) -> Found:

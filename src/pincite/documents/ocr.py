@@ -19,7 +19,7 @@ from pincite.documents.body import SCANNED_PAGES, Body
 from pincite.documents.columns import in_reading_order
 from pincite.documents.page_lines import Line
 from pincite.documents.paragraphs import running_text
-from pincite.documents.text import document_of
+from pincite.documents.plain import document_of
 from pincite.text.page_numbers import PAGES, RECOGNISED, UNREAD
 from pincite.types import Document, Reason, Unchecked
 

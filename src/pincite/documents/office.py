@@ -25,8 +25,9 @@ from pincite.documents.body import MAX_RATIO, SMALL, Body, too_large
 from pincite.documents.html import read_html
 from pincite.documents.html_text import drop_camouflaged, visible_text
 from pincite.documents.markup import declared_charset, parse_page, parsed_xml
+from pincite.documents.plain import document_of
 from pincite.documents.tables import Cell, of_sheet
-from pincite.documents.text import clean_text, decode, document_of, join_pieces, one_line
+from pincite.documents.text import clean_text, decode, join_pieces, one_line
 from pincite.text import patterns
 from pincite.text.page_numbers import PAGES
 from pincite.text.sentences import n_words
@@ -196,7 +197,8 @@ def blocks_of(element: Any) -> Iterator[str]:
         elif name == "tbl":
             caption = one_line(before) if n_words(before) <= MAX_CAPTION_WORDS else ""
             lines = tables.lines_of(tables.grid_of(_rows(child)), caption)
-            yield "\n".join(lines[1:] if caption else lines)
+            is_repeated = bool(lines) and caption.startswith(lines[0])  # "***" is not
+            yield "\n".join(lines[1:] if is_repeated else lines)
         elif name not in _SKIPPED:
             yield from blocks_of(child)
 
@@ -271,7 +273,8 @@ def _slide(parts: Parts, name: str) -> tuple[str, str]:
     tree, title = parts.tree(name), ""
     if tree is None or tree.get("show") in ("0", "false"):
         return "", ""
-    beside = sorted((kind, part) for kind, part in parts.related(name).values() if kind in _BESIDE)
+    beside = [(kind, part) for kind, part in parts.related(name).values() if kind in _BESIDE]
+    beside.sort(key=lambda related: (related[0], len(related[1]), related[1]))  # data10 after data2
     roots = [tree, *(root for _, part in beside if (root := parts.tree(part)) is not None)]
     for shape in [shape for root in roots for shape in root.iter("sp")]:
         kinds = {mark.get("type") for mark in shape.iter("ph")}

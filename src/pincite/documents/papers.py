@@ -17,7 +17,7 @@ from lxml import etree
 
 from pincite.documents import tables
 from pincite.documents.body import ARTICLE_INSIDE, Body, Format, Limits, head_of, unusable
-from pincite.documents.markup import Broken, flat, line_of, parse_record, records, root_of
+from pincite.documents.markup import Broken, line_of, parse_record, records, root_of, text_of
 from pincite.documents.tables import Cell
 from pincite.documents.text import clean_text, code_of, one_line
 from pincite.retrieval.filters import SEPARATOR
@@ -51,6 +51,12 @@ class Authors(NamedTuple):
             shown.append(f"{initials} {last}".strip())
         short = f"{shown[0]} et al." if len(self.names) > MANY_AUTHORS else " and ".join(shown)
         return {"author": short, "authors": join(self.names), "groups": join(self.groups)}
+
+
+def full_name(last: str, fore: str, suffix: str) -> str:
+    """Join the parts of a name; without a first name, "Holm Jr", since "Jr" would pass for one."""
+    parts = (last, fore, suffix) if fore else (f"{last} {suffix}".strip(),)
+    return ", ".join(filter(None, parts))
 
 
 def join(values: Iterable[str]) -> str:
@@ -226,7 +232,7 @@ def pubmed_authors(elements: Iterable[Any]) -> Authors:
         if group := value_of(author.find("CollectiveName")):
             authors.groups.append(group)
         parts = (value_of(author.find(tag)) for tag in ("LastName", "ForeName", "Suffix"))
-        if name := group or ", ".join(filter(None, parts)):
+        if name := group or full_name(*parts):
             authors.names.append(name)
     return authors
 
@@ -316,8 +322,8 @@ def _jats_document(article: Any, body: Body) -> Document | Unchecked:
     text = clean_text("\n\n".join(texts))
     tags = ("article-title", "subtitle")
     titles = (front.find(f".//title-group/{tag}") for tag in tags)
-    lines = (one_line(flat(t, lambda e: e.tag in ("fn", "xref"))) for t in titles if t is not None)
-    title = cleaned_title(": ".join(filter(None, lines)))
+    lines = (text_of(t, lambda e: e.tag in ("fn", "xref")) for t in titles if t is not None)
+    title = cleaned_title(": ".join(filter(None, map(one_line, lines))))
     if not text and title:
         return Unchecked(url, Reason.TITLE_ONLY, "the article has no text")
     if fault := unusable(text, url, "the article", body.limits):
@@ -386,13 +392,13 @@ def _jats_authors(front: Any) -> Authors:
     authors = Authors([], [])
     for contrib in _CONTRIBUTORS(front):
         if (collab := contrib.find("collab")) is not None:
-            if group := one_line(flat(collab, lambda e: e.tag == "contrib-group")):
+            if group := one_line(text_of(collab, lambda e: e.tag == "contrib-group")):
                 authors.groups.append(group.replace(SEPARATOR, ", "))
                 authors.names.append(authors.groups[-1])
             continue
         for element in contrib.iter("name", "string-name"):
             stated = (line_of(element.find(tag)) for tag in ("surname", "given-names", "suffix"))
-            if name := ", ".join(filter(None, stated)) or line_of(element):
+            if name := full_name(*stated) or line_of(element):
                 authors.names.append(name)
             break
     return authors
@@ -482,7 +488,7 @@ def _block(element: Any, label: str = "", done: Iterable[Any] = ()) -> Iterator[
 
 
 def _line(paragraph: Any) -> str:
-    return one_line(flat(paragraph, lambda element: element.tag in _BESIDE))
+    return one_line(text_of(paragraph, lambda element: element.tag in _BESIDE))
 
 
 def _asides(element: Any) -> Iterator[str]:

@@ -18,7 +18,8 @@ from pypdfium2 import raw
 from pincite.documents import columns, paragraphs, pdf_lines, ruled_tables, running_heads
 from pincite.documents.body import Body
 from pincite.documents.page_lines import Line, Lines, Rule
-from pincite.documents.text import document_of, one_line
+from pincite.documents.plain import document_of
+from pincite.documents.text import one_line
 from pincite.text import patterns
 from pincite.text.page_numbers import LABELS, PAGES, SCANS
 from pincite.types import Document, Reason, Unchecked

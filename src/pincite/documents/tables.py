@@ -16,7 +16,8 @@ from urllib.parse import unquote
 from lxml import html
 
 from pincite.documents.body import Body
-from pincite.documents.text import decode, detect, document_of, one_line
+from pincite.documents.plain import document_of
+from pincite.documents.text import decode, detect, one_line
 from pincite.text.quantities import UNITS
 from pincite.text.sentences import n_words
 from pincite.text.tables import HEADER_CHARS
