@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from pincite.judgement.comparable import roots_and_numbers
+from pincite.judgement.comparable import terms_of
 from pincite.text import names, patterns, syntax, words_of
 from pincite.text import words as wording
 from pincite.text.context import NAME, referents_in
@@ -23,11 +23,10 @@ from pincite.text.words import IRREGULAR
 from pincite.types import Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 45  # words of a sentence; longer ones are lists and menus
-# Of the claim's content words, the most that a sentence may lack: if it says them of another
-# person, if it has both in each other's roles; and the least that a speaker's sentence must have.
-_MOST_UNSAID = 0.25
-_MOST_LACKING = 0.5
-_LEAST_SPOKEN = 0.5
+# Shares of the claim's content words.
+_MOST_UNSAID = 0.25  # that a sentence need not say of another person
+_MOST_LACKING = 0.5  # that a sentence may lack which has two names in each other's roles
+_LEAST_SPOKEN = 0.5  # that what someone says must have
 _SHOWN = 80  # characters of a sentence in a message
 _NOT_NAMES = "|".join({*syntax.PARTICLES, *words_of("roles", "openers"), *MONTHS, *wording.DAYS})
 # Verbs of speech in all forms: those of a statement, and those only beside a name or a quotation.
@@ -43,7 +42,6 @@ _P = patterns(
     verbs=SPEECH_VERBS,
     saying="|".join(_SAYING),
     auxiliaries="|".join(syntax.AUXILIARIES),
-    prepositions="|".join(syntax.PREPOSITIONS),
 )
 SPEAKER, ADVERBS = _P["speaker"].pattern, _P["adverbs"].pattern
 
@@ -130,7 +128,7 @@ def _of_other_referent(text: str, passage: Passage, page: str) -> Witness | None
         return None
     for span, sentence, others in referents_in(passage.text, page):
         words = sentence.of(passage.text)
-        if span.start > sentence.start or wording.missing_words(predicate, words) > _MOST_UNSAID:
+        if span.start != sentence.start or wording.missing_words(predicate, words) > _MOST_UNSAID:
             continue
         may_be_same = "" in others or not _differ(name, others[0])  # "": of no name
         if may_be_same or _is_stated_of(name, predicate, page):
@@ -193,10 +191,10 @@ def said_by_another(claim: str, passage: Passage) -> Witness | None:
     page, (name, content) = passage.page or passage.text, _split_ascription(claim)
     if not (is_english(claim) and is_english(passage.text)) or not (name or turns(page)):
         return None
-    of_names = roots_and_numbers(" ".join(wording.names(content)))
-    wanted = roots_and_numbers(content) - of_names or roots_and_numbers(content)
+    of_names = terms_of(" ".join(wording.names(content)))
+    wanted = terms_of(content) - of_names or terms_of(content)
     spoken = _spoken(page)
-    n_shared = {line: len(wanted & roots_and_numbers(line.words)) for line in spoken}
+    n_shared = {line: len(wanted & terms_of(line.words)) for line in spoken}
     in_passage = [line for line in spoken if line.words in passage.text]
     nearest = max(in_passage, key=n_shared.__getitem__, default=None)
     if nearest is None or n_shared[nearest] < max(1, _LEAST_SPOKEN * len(wanted)):

@@ -142,7 +142,7 @@ def direction(value: Value, text: str) -> str:
     return match[1] if match else ""
 
 
-def roots_and_numbers(text: str) -> frozenset[str]:
+def terms_of(text: str) -> frozenset[str]:
     """Return the stems of the content words, and numbers, which have none: "2021"."""
     return frozenset([*roots(text), *_P["number"].findall(text)])
 

@@ -9,28 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pincite.judgement.comparable import (
-    ClaimClause,
-    SourceText,
-    dates_in,
-    denials,
-    has_other_baseline,
-    is_of_same_time,
-    is_on_topic,
-)
-from pincite.judgement.other_values import LEAST_REST, find_other_cell, is_sum, value_witness
-from pincite.text import LEXICON, names, patterns, quantities
+from pincite.judgement import comparable
+from pincite.judgement.comparable import ClaimClause, SourceText, dates_in, is_of_same_time
+from pincite.judgement.other_values import LEAST_REST, find_other_cell, is_sum
+from pincite.text import LEXICON, changes, names, patterns, quantities
 from pincite.text import words as wording
-from pincite.text.changes import (
-    LEVEL_WORDS,
-    Change,
-    Rank,
-    changes_in,
-    claimed_changes,
-    ranks,
-    turns_both_ways,
-    without_values,
-)
+from pincite.text.changes import Change, Rank, ranks
 from pincite.text.languages import common
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import windows
@@ -44,9 +28,6 @@ _ENDS = PREPOSITIONS.union("to that which who whose with when since and or by as
 _MOST_WORDS = 5  # of a noun with what is before it
 _WIDE = frozenset(roots(LEXICON["superlatives"]["wide"]))
 _P = patterns(__file__, "degrees", ends="|".join(_ENDS - {"of"}))
-
-
-# ── Changes ──────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +46,17 @@ def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None
     Of several changes, those count that share the most words with the clause: fewer are of another
     thing. None of them may agree.
     """
-    changes = claimed_changes(clause.text)
-    if len(changes) != 1:
+    claimed = changes.claimed_changes(clause.text)
+    if len(claimed) != 1:
         return None
-    compared = list(_compare(changes[0], clause.text, source))
+    compared = list(_compare(claimed[0], clause.text, source))
     most = max((other.n_shared for other in compared), default=0)
     nearest = [other for other in compared if other.n_shared == most]
     if not nearest or any(other.agrees for other in nearest):
         return None
-    return value_witness(changes[0].words, nearest[0].change.words, nearest[0].sentence)
+    return Witness(
+        WitnessKind.VALUE, claimed[0].words, nearest[0].change.words, nearest[0].sentence
+    )
 
 
 def _compare(change: Change, clause: str, source: SourceText) -> Iterator[_Compared]:
@@ -81,10 +64,10 @@ def _compare(change: Change, clause: str, source: SourceText) -> Iterator[_Compa
     topic = change.rest_of(clause)
     for span in windows(source.passage, [sentence.span for sentence in source.sentences]):
         sentence = span.of(source.passage)
-        is_mixed = change.kind == "direction" and turns_both_ways(sentence)
+        is_mixed = change.kind == "direction" and changes.turns_both_ways(sentence)
         if is_mixed or _P["unreal"].search(sentence):
             continue
-        for other in changes_in(sentence):
+        for other in changes.changes_in(sentence):
             agrees = change.agrees(other, _SLACK)
             if agrees is None:
                 continue
@@ -110,16 +93,16 @@ def _is_of_same_topic(
         return False
     if quantities.unstated_values(topic, f"{source.about}\n{sentence}"):
         return False
-    undated = without_values(topic, *(v for v in values_of(topic) if v.measure == "time"))
+    undated = changes.without_values(topic, *(v for v in values_of(topic) if v.measure == "time"))
     if not other.is_computed:
         is_timely = is_of_same_time(topic, sentence, source)
-        return is_timely and is_on_topic(undated, other.about, source, LEAST_REST)
+        return is_timely and comparable.is_on_topic(undated, other.about, source, LEAST_REST)
     # What has grown without a stated time has grown lately.
-    if dates_in(topic) and has_other_baseline(topic, sentence):
+    if dates_in(topic) and comparable.has_other_baseline(topic, sentence):
         return False
-    known = LEVEL_WORDS.union(roots(source.about))
+    known = changes.LEVEL_WORDS.union(roots(source.about))
     words = " ".join(word for word in WORD.findall(undated) if not known.issuperset(roots(word)))
-    return is_on_topic(words or undated, other.about, source, LEAST_REST)
+    return comparable.is_on_topic(words or undated, other.about, source, LEAST_REST)
 
 
 def _has_narrower_subject(topic: str, change: Change, sentence: str, source: SourceText) -> bool:
@@ -127,11 +110,8 @@ def _has_narrower_subject(topic: str, change: Change, sentence: str, source: Sou
     start = sentence.find(change.about)
     subject = change.about[: max(0, change.span.start - start)]
     wanted, title = set(roots(topic)), set(roots(source.about))
-    own = set(roots(without_values(subject, *values_of(subject)))) - title - wanted
+    own = set(roots(changes.without_values(subject, *values_of(subject)))) - title - wanted
     return len(own) > len(wanted.intersection(roots(change.about)))
-
-
-# ── Ranks ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def find_other_rank(clause: ClaimClause, source: SourceText) -> Witness | None:
@@ -150,7 +130,8 @@ def find_other_rank(clause: ClaimClause, source: SourceText) -> Witness | None:
             if other.place == own.place:
                 return None
             if contrary is None and _is_in_same_order(own, clause.text, other, sentence, source):
-                contrary = value_witness(own.span.of(clause.text), other.span.of(sentence), span)
+                words = own.span.of(clause.text), other.span.of(sentence)
+                contrary = Witness(WitnessKind.VALUE, *words, span)
     return contrary or find_other_cell(clause, source)
 
 
@@ -171,13 +152,10 @@ def _is_in_same_order(
         all(quantities.conflict(earlier, date) for date in dates_in(clause))
         for earlier in dates_in(sentence[: other.span.start])
     )
-    if is_of_other_date or (denials(sentence) and not denials(clause)):
+    if is_of_other_date or (comparable.denials(sentence) and not comparable.denials(clause)):
         return False
     is_timely = is_of_same_time(clause, sentence, source)
     return is_timely and not names.missing(clause, source.page)
-
-
-# ── Superlatives ─────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def _nearest_weakened(clause: Clause, source: _Source) -> _Weakened | None:
 
 def _weakening_of(sentence: Sentence, clause: Clause, source: _Source) -> Weakening | None:
     """Return what weakens a clause in a sentence: a frame, or an allegation that goes on."""
-    if not _is_read(sentence):
+    if _is_question(sentence) or n_words(sentence.text) > _LONGEST:
         return None
     if weakening := frames.weakening_in(sentence, clause):
         return weakening
@@ -109,16 +109,21 @@ def _weakening_of(sentence: Sentence, clause: Clause, source: _Source) -> Weaken
     return Weakening(opener, _ALLEGATION) if opener else None
 
 
-def _is_read(sentence: Sentence) -> bool:
-    return n_words(sentence.text) <= _LONGEST and not sentence.text.endswith("?")
+def _is_question(sentence: Sentence) -> bool:
+    return sentence.text.endswith("?")
 
 
 # ── Does the page state the clause elsewhere? ────────────────────────────────────────────────────
 
 
 def _is_stated_elsewhere(clause: Clause, weakened: _Weakened, source: _Source) -> bool:
-    """Whether a sentence of the page states what another weakens, or says that it came true."""
+    """Whether a sentence of the page states what another weakens, or says that it came true.
+
+    A long one may, though what weakens a clause is not looked for there: contracts have few others.
+    """
     for sentence in frames.sentences(source.page):
+        if _is_question(sentence):
+            continue
         if _is_settled(sentence.text, clause, weakened):
             return True
         is_stated = _has_as_much(sentence.text, clause, weakened)

@@ -32,10 +32,9 @@ _NEXT_WORD = re.compile(
 _TO = re.compile(" to ")
 _COUNTS = frozenset(("number", "percent"))  # kinds of figures that are no dates
 SHOWN = 60  # characters of the source in a reason
-# The share of a clause's words in a sentence that a frame must govern if the clause's predicate is
-# not among them, and the share if one of those that it governs is a figure.
-_MOST_GOVERNED = 0.75
-_GOVERNED_WITH_FIGURE = 0.5
+# The share of a clause's words in a sentence that a frame must govern if that lacks its predicate.
+_LEAST_GOVERNED = 0.75
+_LEAST_GOVERNED_WITH_FIGURE = 0.5  # if a figure is among the words that it governs
 _PAST_AUXILIARIES = frozenset(("was", "were", "had", "did"))
 _P = patterns(__file__, "frames", prepositions="|".join(syntax.PREPOSITIONS))
 
@@ -165,7 +164,7 @@ FRAMES = tuple(_frames(_TABLES["frames"]))
 CORRECTIONS = tuple(_frames(_TABLES["corrections"]))
 
 
-# ── The clause of a claim, and its terms ────────────────────────────────────────────────────────
+# ── The clause of a claim, and its terms ─────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +218,12 @@ def read_clause(text: str, is_hedged: bool) -> Clause:
     predicate = _predicate(text)
     of_names = {root for name in wording.names(text) for root in roots(name)}
     # A claim that says itself "may" or "planned" is not weakened by these.
-    claimed_kinds = {
-        frame.kind.name
-        for frame in FRAMES
-        if frame.kind.governs != "infinitive" and frame.words.search(text)
-    }
+    finite_frames = [frame for frame in FRAMES if frame.kind.governs != "infinitive"]
+    claimed = {frame.kind.name for frame in finite_frames if frame.words.search(text)}
     applying = [
         frame
         for frame in FRAMES
-        if frame.kind.name not in claimed_kinds
+        if frame.kind.name not in claimed
         and (frame.kind.of_amount or not is_hedged)
         and _IS_CLAIM[frame.kind.claims](text)
         and (frame.kind.beside is None or frame.kind.beside.search(text))
@@ -400,7 +396,7 @@ def _is_governed_by_words(governed: _Governed) -> bool:
     if governed.is_word:
         return bool(only_here)
     has_figure = any(map(is_figure, only_here))
-    share = _GOVERNED_WITH_FIGURE if has_figure else _MOST_GOVERNED
+    share = _LEAST_GOVERNED_WITH_FIGURE if has_figure else _LEAST_GOVERNED
     has_all_figures = not any(map(is_figure, shared - only_here))
     return has_all_figures and len(only_here) >= max(1, share * len(shared))
 

@@ -1,8 +1,7 @@
 """Finds another value than a claim's in its place, or the claim's value in the place of another.
 
 "Ask had 41" contradicts "Ask had 43"; "43 in 2021" is not what "in 2011 Ask had 43" says. Values
-are figures, dates, and the cells of tables. Each rule returns None if the source does not surely
-state them of the same thing, or of another.
+are figures, dates and cells of tables. In doubt of what the source states them, there is None.
 """
 
 import re
@@ -11,13 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Literal
 
-from pincite.judgement.comparable import (
-    ClaimClause,
-    SourceText,
-    direction,
-    is_on_topic,
-    roots_and_numbers,
-)
+from pincite.judgement.comparable import ClaimClause, SourceText, direction, is_on_topic, terms_of
 from pincite.text import LEXICON, names, patterns, quantities, syntax, tables
 from pincite.text.changes import Change, ranks, stated_changes
 from pincite.text.finite import finite_verb
@@ -37,10 +30,6 @@ _NO_NOUN = syntax.PARTICLES | syntax.AUXILIARIES | {"and", "or", "but", "more"}
 _TIME_ROOTS = frozenset("earli lat previou follow next last year befor aft".split())
 _P = patterns(__file__, "other_values", prepositions="|".join(syntax.PREPOSITIONS))
 _JOINTS = tuple(patterns(__file__, "joints").values())
-
-
-def value_witness(claimed: str, stated: str, sentence: Span) -> Witness:
-    return Witness(WitnessKind.VALUE, claimed, stated, sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +71,10 @@ class _Mention:
 
     def surroundings(self) -> set[str]:
         """Return the roots around the value, up to other values of its kind."""
-        span = self.value.span
-        alike = values_of(self.text, self.language)
-        others = [v.span for v in alike if v.measure == self.value.measure]
-        start = max((other.end for other in others if other.end <= span.start), default=0)
-        end = min((o.start for o in others if o.start >= span.end), default=len(self.text))
+        span, known = self.value.span, values_of(self.text, self.language)
+        alike = [value.span for value in known if value.measure == self.value.measure]
+        start = max((other.end for other in alike if other.end <= span.start), default=0)
+        end = min((o.start for o in alike if o.start >= span.end), default=len(self.text))
         before, behind = self.text[start : span.start], self.text[span.end : end]
         return {*roots(before)[-3:], *roots(behind)[:2]}
 
@@ -97,8 +85,8 @@ class _Mention:
         before = [verb for verb in verbs if verb.start() <= self.value.span.start]
         nearest = [*before[-1:], *verbs[len(before) :][:1]]
         stems = (roots(verb[0])[0] for verb in nearest if roots(verb[0]))
-        stem = next(stems, "")
-        return _SAME_VERB.get(stem, stem)
+        root = next(stems, "")
+        return _SAME_VERB.get(root, root)
 
 
 _SAME_VERB = {
@@ -126,7 +114,7 @@ def find_other_value(clause: ClaimClause, source: SourceText) -> Witness | None:
         for span, sentence in source.sentences:
             rival = _rival(own, sentence, clause.claim)
             if rival and _is_of_same_thing(own, rival, source):
-                return value_witness(own.words, rival.words, span)
+                return Witness(WitnessKind.VALUE, own.words, rival.words, span)
     return find_other_cell(clause, source) if source.language == "en" else None
 
 
@@ -218,13 +206,12 @@ def _is_share_of_others(own: _Mention, sentence: str) -> bool:
 def _differs_elsewhere(own: _Mention, rival: _Mention) -> bool:
     """Whether another value of the clause differs too; then the topic is a different one."""
     of_sentence = [v for v in values_of(rival.text, rival.language) if v != rival.value]
-    for other in values_of(own.text, own.language):
-        if other == own.value or other.weak:
-            continue
-        differs = any(quantities.conflict(v, other) for v in of_sentence)
-        if differs and not any(quantities.states(v, other) for v in of_sentence):
-            return True
-    return False
+    others = [v for v in values_of(own.text, own.language) if v != own.value and not v.weak]
+    return any(
+        any(quantities.conflict(v, other) for v in of_sentence)
+        and not any(quantities.states(v, other) for v in of_sentence)
+        for other in others
+    )
 
 
 def find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
@@ -237,7 +224,7 @@ def find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
             continue
         if _is_all_in_row(clause.text, row, source):
             span = Span(start, start + len(row.line))
-            return value_witness(other.claimed.of(clause.text), other.stated, span)
+            return Witness(WitnessKind.VALUE, other.claimed.of(clause.text), other.stated, span)
     return None
 
 
@@ -287,9 +274,8 @@ def value_of_another(claim: str, passage: str) -> Witness | None:
         for first, following in zip(spans, [*spans[1:], *spans[-1:]], strict=True):
             pieces = _pieces(text, Span(first.start, following.end), value, claim)
             if own := _given_for_another(value, claim, claimed, pieces):
-                place = first if text == passage else None
-                source = own.words.strip(" ,;.")
-                return Witness(WitnessKind.OWNER, value.span.of(claim), source, place)
+                words = value.span.of(claim), own.words.strip(" ,;.")
+                return Witness(WitnessKind.OWNER, *words, first if text == passage else None)
     return None
 
 
@@ -299,28 +285,28 @@ def _of_two_years(claim: str, passage: str) -> Witness | None:
     claimed = [v for v in values_of(claim) if not v.weak and v.measure != "date"]
     if len(wanted) != 1 or not claimed or _P["of_accounts"].search(claim):
         return None
+    of_claimed_year, of_another = list[Value](), list[tuple[Value, Span]]()
     for span in sentences_of(passage):
-        sentence = span.of(passage)
-        given = {*_P["two_years"].findall(sentence)}
+        given = {*_P["two_years"].findall(span.of(passage))}
         is_across = all(second for _, second in given) or any(second for _, second in wanted)
-        if not given or not is_across or given & wanted:
-            continue
-        for value in claimed:
-            if any(quantities.states(stated, value) for stated in values_of(sentence)):
-                return Witness(WitnessKind.OWNER, value.span.of(claim), sentence[:_SHOWN], span)
+        stated = values_of(span.of(passage)) if given else ()
+        found = [v for v in claimed if any(quantities.states(other, v) for other in stated)]
+        if given & wanted:
+            of_claimed_year += found
+        elif is_across:
+            of_another += [(value, span) for value in found]
+    for value, span in of_another:
+        if value not in of_claimed_year:
+            source = span.of(passage)[:_SHOWN]
+            return Witness(WitnessKind.OWNER, value.span.of(claim), source, span)
     return None
 
 
 def _pieces(text: str, window: Span, claimed: Value, claim: str) -> list[_Piece]:
     """Cut a part of a text into pieces with one value like a claim's; none if that is uncertain."""
     part, noun = window.of(text), _noun_after(claim, claimed)
-    alike = [
-        value
-        for value in values_of(part, "en")
-        if value.measure == claimed.measure
-        and not value.weak
-        and _noun_after(part, value) in ("", noun)
-    ]
+    known = [v for v in values_of(part, "en") if v.measure == claimed.measure and not v.weak]
+    alike = [value for value in known if _noun_after(part, value) in ("", noun)]
     cuts = [0]
     for value, following in pairwise(alike):
         joints = (joint.search(part, value.span.end, following.span.start) for joint in _JOINTS)
@@ -346,7 +332,7 @@ def _given_for_another(
         return None
     own = pieces[places[0]]
     like_value = [v for v in claimed if v.measure == value.measure]
-    wanted = roots_and_numbers(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+    wanted = terms_of(f"{claim[: value.span.start]} {claim[value.span.end :]}")
     for neighbour in pieces[max(0, places[0] - 1) : places[0] + 2]:
         conflicts = all(quantities.conflict(neighbour.value, v) for v in like_value)
         if conflicts and _Contrast.of(wanted, own, neighbour).is_given_for_rival:
@@ -356,10 +342,7 @@ def _given_for_another(
 
 @dataclass(frozen=True, slots=True)
 class _Contrast:
-    """What a piece with the claim's value says, and one beside it with a rival value.
-
-    In "Ask had 41 in 2011 and 43 in 2021", for the claim "In 2011 Ask had 43".
-    """
+    """A piece with the claim's value, and the rival one beside it, for "In 2011 Ask had 43"."""
 
     own: _Piece  # "43 in 2021"
     rival: _Piece  # "Ask had 41 in 2011"
@@ -370,11 +353,10 @@ class _Contrast:
 
     @classmethod
     def of(cls, wanted: frozenset[str], own: _Piece, rival: _Piece) -> "_Contrast":
-        of_own, of_rival = roots_and_numbers(own.words), roots_and_numbers(rival.words)
+        of_own, of_rival = terms_of(own.words), terms_of(rival.words)
         only_own, only_rival = of_own - of_rival, of_rival - of_own
-        is_complete = wanted <= of_own | of_rival
         parts = wanted & only_own, wanted & only_rival, only_own - wanted
-        return cls(own, rival, *parts, is_complete)
+        return cls(own, rival, *parts, is_complete=wanted <= of_own | of_rival)
 
     @property
     def is_given_for_rival(self) -> bool:
@@ -389,9 +371,9 @@ class _Contrast:
         """Whether both are behind one preposition: "in Varde", "in Moss"."""
         of_rival = _slots(self.rival.words)
         return any(
-            not self.instead.isdisjoint(roots_and_numbers(words))
-            and not self.wanted_of_rival.isdisjoint(roots_and_numbers(of_rival.get(slot, "")))
+            self.instead & terms_of(words) and self.wanted_of_rival & terms_of(of_rival[slot])
             for slot, words in _slots(self.own.words).items()
+            if slot in of_rival
         )
 
     def _are_years(self) -> bool:

@@ -46,10 +46,8 @@ REPLY_TOKENS = 500
 SOURCE_TOKENS = 6000  # of all sources in one prompt: as much as small local models read well
 MOST_QUOTES, MOST_MISSING = 3, 6
 MOST_WORDS = 400  # characters of the explanation, and of each missing piece
-# A shorter quote is found anywhere. Chinese writes "he was born in Peking" in five characters, so
-# words count in scripts without spaces.
-_SHORTEST = 8  # characters
-_FEWEST_WORDS = 2  # in a script without spaces
+_SHORTEST = 8  # characters of a quote: a shorter one is found anywhere
+_FEWEST_WORDS = 2  # where there are no spaces: "他生于北京", "he was born in Peking", is a sentence
 _LONGEST = 1000  # characters
 _MOST_PASSAGES = 60
 _ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # characters that models interchange
