@@ -8,8 +8,8 @@ from pincite.judgement.attribution import (
     ascribes,
     misattribution,
     said_by_another,
-    value_of_another,
 )
+from pincite.judgement.other_values import value_of_another
 from pincite.types import Claim, Passage
 
 

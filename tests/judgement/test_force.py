@@ -8,7 +8,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.judgement.decide import label_of, log_odds
-from pincite.judgement.force import weaker
+from pincite.judgement.force import find_weakening
 from pincite.models.verifier import _evidence
 from pincite.types import Claim, Label, Passage, Readout, Voice
 
@@ -19,7 +19,7 @@ CASES = Path(__file__).parents[1] / "cases/rules"
 def limit(claim: str, text: str, page: str = "", voice: Voice | None = None) -> str:
     """Return the words by which a text weakens a claim; "" if it does not."""
     passage = replace(Passage.alone(text), page=page, voice=voice or Voice())
-    found = weaker(Claim.alone(claim), passage)
+    found = find_weakening(Claim.alone(claim), passage)
     return found.source if found else ""
 
 

@@ -131,6 +131,18 @@ def test_vectors_of_different_lengths(server: Server) -> None:
         of_two.encode(["two"], "query")
 
 
+def test_halves_of_a_rejected_batch_have_vectors_of_one_length(server: Server) -> None:
+    def by_length(request: dict[str, Any]) -> Answer:
+        texts = request["input"]
+        if len(texts) > 1:
+            return refusal(413)
+        return replying({"embedding": [1.0] * len(texts[0])})({})
+
+    server.by_request = by_length
+    with pytest.raises(BadReply, match="of 3 and of 4 numbers"):
+        encoder(server).encode(["one", "four"], "query")
+
+
 def test_a_busy_server_is_retried_and_a_refusal_is_not(server: Server) -> None:
     busy = iter([refusal(429), refusal(503)])
     server.by_request = lambda request: next(busy, None) or openai(request)

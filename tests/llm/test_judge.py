@@ -128,6 +128,19 @@ def test_a_quote_is_found_as_the_source_has_it(quote: str, before: str, after: s
     assert "".join(found.split()) in "".join(quote.split()) or found == ""
 
 
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ("他生于北京。", "他生于北京。"),  # he was born in Peking
+        ("北京で生まれ", "北京で生まれ"),
+        ("北京", ""),  # a name alone
+        ("It is", ""),
+    ],
+)
+def test_a_sentence_without_spaces_is_no_short_quote(quote: str, found: str) -> None:
+    assert found_in(quote, ["他生于北京。彼は北京で生まれた。It is so."]) == found
+
+
 def test_a_long_source_is_shown_in_passages_in_their_order() -> None:
     filler = " ".join(f"Stone number {n} lies by the river." for n in range(3000))
     text = f"{filler} The Varde bridge opened in 1911. {filler} The bridge of Varde is red."

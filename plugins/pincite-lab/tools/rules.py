@@ -16,7 +16,7 @@ from pathlib import Path
 from pincite.documents.jsonl import LabelledClaim, read_labelled
 from pincite.judgement.attribution import misattribution, value_of_another
 from pincite.judgement.contradictions import contradictions
-from pincite.judgement.force import weaker
+from pincite.judgement.force import find_weakening
 from pincite.text.passages import cited_passages
 from pincite.types import Claim, Document
 
@@ -61,7 +61,7 @@ def fired(row: LabelledClaim) -> Iterator[tuple[str, str]]:
     for passage in cited_passages(document):
         for rule, witness in contradictions(claim, passage, document.text):
             yield f"contradicts: {rule}", f"{witness.source} · {witness.claim}"
-        if limit := weaker(claim, passage):
+        if limit := find_weakening(claim, passage):
             yield "limits: force", limit.source
         if given := value_of_another(claim.text, passage.text):
             yield "limits: owner", f"{given.source} · {given.claim}"

@@ -142,6 +142,11 @@ def direction(value: Value, text: str) -> str:
     return match[1] if match else ""
 
 
+def terms_of(text: str) -> frozenset[str]:
+    """Return the stems of the content words, and numbers, which have none: "2021"."""
+    return frozenset([*roots(text), *_P["number"].findall(text)])
+
+
 def dates_in(text: str) -> list[Value]:
     """Return the dates of a text."""
     return [value for value in values_of(text) if value.dates]

@@ -23,7 +23,8 @@ from pincite.judgement.comparable import (
     is_of_same_time,
     is_on_topic,
 )
-from pincite.judgement.other_values import find_other_change, find_other_rank, find_other_value
+from pincite.judgement.degrees import find_other_change, find_other_rank
+from pincite.judgement.other_values import find_other_value
 from pincite.text import antonyms, names, patterns, quantities, syntax
 from pincite.text.clauses import clauses
 from pincite.text.finite import finite_verb

@@ -1,54 +1,40 @@
-"""Compares the force of a claim with that of the source: stated, or only planned, alleged, past.
+"""Compares the force of a claim with that of its source: stated, or only planned, alleged, past.
 
-"She was accused of forging the deed" does not support "she forged the deed". A frame counts only if
-it governs the claim's own predicate in the sentence that states it, the claim is not hedged itself,
-and no other sentence of the page states it without such words. A figure or name that the page takes
-back is not stated either.
+"She was accused of forging the deed" does not support "she forged the deed". A sentence weakens a
+clause if a frame (`frames`) governs the clause there, the claim is not hedged itself, and no other
+sentence of the page states it without such words. An allegation goes on in the sentences that "it"
+or "the group" says after it. A figure or name that the page takes back is not stated either.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import itemgetter
 
 from pincite.judgement import frames
 from pincite.judgement.attribution import ascribes, subject_name
 from pincite.judgement.contradictions import denied_in
-from pincite.judgement.frames import (
-    SHOWN,
-    Frame,
-    Kind,
-    Sentence,
-    allegations,
-    find_correction,
-    is_figure,
-    roots,
-    terms_in,
-)
-from pincite.text import languages, patterns, syntax
+from pincite.judgement.frames import SHOWN, Clause, Sentence, Weakening, is_figure, roots
+from pincite.text import languages, patterns
 from pincite.text import words as wording
-from pincite.text.changes import is_superlative
 from pincite.text.clauses import clauses
 from pincite.text.context import referents
 from pincite.text.figures import figures
-from pincite.text.finite import finite_verb, lemmas
 from pincite.text.languages import common
+from pincite.text.quantities import conflict, values
 from pincite.text.sentences import n_words
-from pincite.text.words import WORD, stem
 from pincite.types import OPINION, Claim, Passage, Span, Witness, WitnessKind
 
 _LONGEST = 60  # words of a sentence; longer ones are lists
-# Share of a clause's content words that its sentence (with the page's names) must have, and of the
-# shared ones that the frame must govern if the clause's predicate is unknown.
-_SHARE, _GOVERNED = 0.5, 0.75
-_FEWER = 2  # words that another statement may lack: "She confessed that she stole it"
+_LEAST_KNOWN = 0.5  # share of a clause's words that its sentence, with the page's names, must have
+_LEAST_SHARED = 2  # words of a clause that its sentence must have, unless a figure is among them
+_MOST_LACKING = 2  # words that another statement may lack: "She confessed that she stole it"
+_MOST_CORRECTIONS = 20  # of a page
 _HEDGED = frames.compile_words(frames.WORDS["hedged"])
-_WAS = frozenset(("was", "were", "had", "did"))
-_P = patterns(__file__, "force", prepositions="|".join(syntax.PREPOSITIONS))
+_P = patterns(__file__, "force")
 
 
-def weaker(claim: Claim, passage: Passage) -> Witness | None:
+def find_weakening(claim: Claim, passage: Passage) -> Witness | None:
     """Return where a passage only weakens a claim; None if it states it, or not even that.
 
     Outside English, a claim is only ever denied.
@@ -64,12 +50,16 @@ def weaker(claim: Claim, passage: Passage) -> Witness | None:
         return Witness(WitnessKind.WEAKER, "", OPINION)
     if correction := find_correction(text, passage.text, page):
         return correction
-    source = _Source(passage.text, passage.about, page, {} if is_ascribed else allegations(page))
+    openers = {} if is_ascribed else allegations(page)
+    source = _Source(passage.text, passage.about, page, openers)
     is_hedged = bool(_HEDGED.search(text))
-    for span, clause in clauses(text):
-        is_cited = claim.own is None or span.overlaps(claim.own)
-        if is_cited and (limit := _limit(_clause(clause, is_hedged), source)):
-            return limit
+    for span, clause_text in clauses(text):
+        if claim.own is None or span.overlaps(claim.own):
+            clause = frames.read_clause(clause_text, is_hedged)
+            weakened = _nearest_weakened(clause, source)
+            if weakened and not _is_stated_elsewhere(clause, weakened, source):
+                words = weakened.weakening.words
+                return Witness(WitnessKind.WEAKER, "", words, weakened.sentence.span)
     return None
 
 
@@ -82,264 +72,205 @@ class _Source:
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
-    """A clause of the claim."""
+class _Weakened:
+    """A sentence that weakens a clause."""
 
-    text: str
-    roots: frozenset[str]
-    own: frozenset[str]  # roots that are no names
-    predicate: str  # the root of its verb, or of the noun behind "is"; "": unknown
-    weakening: Sequence[Frame]
-
-
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """The words by which a sentence weakens a clause."""
-
-    words: str
-    kind: Kind
+    sentence: Sentence
+    weakening: Weakening
+    n_shared: int  # words of the clause that it has, with what its pronoun stands for
+    shared: frozenset[str]  # the words themselves, without names
 
 
-def _limit(clause: _Clause, source: _Source) -> Witness | None:
-    """Return what weakens a clause in the nearest sentence, unless the page states it as well."""
-    nearest = max(_limits(clause, source), key=itemgetter(0), default=None)
-    if nearest is None:
-        return None
-    n_shared, weakened, limit = nearest
-    own = clause.own & roots(weakened.text)
-    for sentence in frames.sentences(source.page):
-        if _is_settled(sentence.text, clause, limit.kind, own):
-            return None
-        has_words = _has_words(sentence.text, clause, n_shared, own)
-        if has_words and not _limit_in(sentence, clause, source):
-            return None
-    return Witness(WitnessKind.WEAKER, "", limit.words, weakened.span)
-
-
-def _limits(clause: _Clause, source: _Source) -> Iterator[tuple[int, Sentence, _Limit]]:
-    """Yield how many words of a clause a sentence shares that weakens it, the sentence, and how."""
-    known = clause.roots & (roots(source.about) | (roots(source.page) - clause.own))
+def _nearest_weakened(clause: Clause, source: _Source) -> _Weakened | None:
+    """Return the first sentence of those with most of a clause's words that weaken it."""
+    weakened = list[_Weakened]()
+    names_of_page = roots(source.page) - clause.without_names
+    known = clause.content & (roots(source.about) | names_of_page)
     subjects = {referent.sentence: referent.names[0] for referent in referents(source.passage)}
     for sentence in frames.sentences(source.passage):
-        shared = clause.roots & roots(f"{subjects.get(sentence.span, '')} {sentence.text}")
-        is_near = len(shared) >= min(2, len(clause.roots)) or any(map(is_figure, shared))
-        has_most = len(shared | known) >= _SHARE * len(clause.roots)
-        if is_near and has_most and (limit := _limit_in(sentence, clause, source)):
-            yield len(shared), sentence, limit
+        subject = subjects.get(sentence.span, "")
+        shared = clause.content & roots(f"{subject} {sentence.text}")
+        least_shared = min(_LEAST_SHARED, len(clause.content))
+        is_near = len(shared) >= least_shared or any(map(is_figure, shared))
+        has_most = len(shared | known) >= _LEAST_KNOWN * len(clause.content)
+        if is_near and has_most and (weakening := _weakening_of(sentence, clause, source)):
+            without_names = clause.without_names & roots(sentence.text)
+            weakened.append(_Weakened(sentence, weakening, len(shared), without_names))
+    return max(weakened, key=lambda one: one.n_shared, default=None)
 
 
-def _limit_in(sentence: Sentence, clause: _Clause, source: _Source) -> _Limit | None:
-    """Return what weakens the clause in a sentence, by frames or as a part of an allegation."""
-    if n_words(sentence.text) > _LONGEST or sentence.text.endswith("?"):
+def _weakening_of(sentence: Sentence, clause: Clause, source: _Source) -> Weakening | None:
+    """Return what weakens a clause in a sentence: a frame, or an allegation that goes on."""
+    if _is_question(sentence) or n_words(sentence.text) > _LONGEST:
         return None
-    for frame in clause.weakening:
-        if frame.reach == "follows":
-            if match := frame.words.match(sentence.following):
-                return _Limit(match[0][:SHOWN], frame.kind)
-        elif frame.kind.may_weaken(sentence):
-            for match in frame.words.finditer(sentence.text):
-                if words := _weakening(clause, frame, match):
-                    return _Limit(words, frame.kind)
+    if weakening := frames.weakening_in(sentence, clause):
+        return weakening
     opener = source.openers.get(sentence.text)
-    return _Limit(opener, frames.ALLEGATION) if opener else None
+    return Weakening(opener, _ALLEGATION) if opener else None
 
 
-def _is_settled(sentence: str, clause: _Clause, kind: Kind, own: frozenset[str]) -> bool:
-    """Whether a sentence says that what is open came true. `own`: as for `_has_words`."""
+def _is_question(sentence: Sentence) -> bool:
+    return sentence.text.endswith("?")
+
+
+# ── Does the page state the clause elsewhere? ────────────────────────────────────────────────────
+
+
+def _is_stated_elsewhere(clause: Clause, weakened: _Weakened, source: _Source) -> bool:
+    """Whether a sentence of the page states what another weakens, or says that it came true.
+
+    A long one may, though what weakens a clause is not looked for there: contracts have few others.
+    """
+    for sentence in frames.sentences(source.page):
+        if _is_question(sentence):
+            continue
+        if _is_settled(sentence.text, clause, weakened):
+            return True
+        is_stated = _has_as_much(sentence.text, clause, weakened)
+        if is_stated and not _weakening_of(sentence, clause, source):
+            return True
+    return False
+
+
+def _is_settled(sentence: str, clause: Clause, weakened: _Weakened) -> bool:
+    """Whether a sentence says that what is open came true: "The bridge was opened in May"."""
+    kind = weakened.weakening.kind
     if not (kind.settled and kind.settled.search(sentence)) or _is_of_other(clause, sentence):
         return False
-    topic = (own if kind.settled_by_words else clause.roots) - {clause.predicate}
+    topic = (weakened.shared if kind.settled_by_words else clause.content) - {clause.predicate}
     find_pronoun = _P["pronoun"].match if kind.settled_by_words else _P["pronoun"].search
     return not topic or not topic.isdisjoint(roots(sentence)) or bool(find_pronoun(sentence))
 
 
-def _has_words(sentence: str, clause: _Clause, most: int, own: frozenset[str]) -> bool:
-    """Whether a sentence has as many words of a clause as the one that is weakened.
-
-    `own`: the words of the clause in that sentence; `most`: how many with names.
-    """
-    shared = clause.roots & roots(sentence)
-    if not own & shared >= {root for root in own if is_figure(root)}:
+def _has_as_much(sentence: str, clause: Clause, weakened: _Weakened) -> bool:
+    """Whether a sentence has as many words of a clause as the one that is weakened."""
+    shared = clause.content & roots(sentence)
+    figures_of_weakened = {root for root in weakened.shared if is_figure(root)}
+    if not figures_of_weakened <= shared or _is_of_other(clause, sentence):
         return False
-    if clause.predicate in clause.own & shared:
-        least = len(own) - _FEWER
-        if not _P["pronoun"].match(sentence):
-            least = max(least, min(2, len(own)))  # not the predicate alone, of another subject
-        has_enough = len(clause.own & shared) >= least
-    else:
-        has_enough = len(shared) >= most
-    return has_enough and not _is_of_other(clause, sentence)
+    without_names = clause.without_names & shared
+    if clause.predicate not in without_names:
+        return len(shared) >= weakened.n_shared
+    least = len(weakened.shared) - _MOST_LACKING
+    if not _P["pronoun"].match(sentence):
+        # Not the predicate alone, which may be of another subject.
+        least = max(least, min(2, len(weakened.shared)))
+    return len(without_names) >= least
 
 
-def _is_of_other(clause: _Clause, sentence: str) -> bool:
+def _is_of_other(clause: Clause, sentence: str) -> bool:
     """Whether a clause and a sentence have the names of two people as their subjects."""
     other = subject_name(sentence)
-    return " " in other and bool(subject_name(clause.text)) and not roots(other) & clause.roots
+    return " " in other and bool(subject_name(clause.text)) and not roots(other) & clause.content
 
 
-@lru_cache(maxsize=1024)  # a claim meets many passages
-def _clause(text: str, is_hedged: bool) -> _Clause:
-    verb = _predicate(text)
-    of_names = {root for name in wording.names(text) for root in roots(name)}
-    # A claim that says itself "may" or "planned" is not weakened by these.
-    own_kinds = {
-        frame.kind.name
-        for frame in frames.FRAMES
-        if frame.kind.governs != "infinitive" and frame.words.search(text)
-    }
-    weakening = [
-        frame
-        for frame in frames.FRAMES
-        if frame.kind.name not in own_kinds
-        and (frame.kind.of_amount or not is_hedged)
-        and _IS_CLAIM[frame.kind.claims](text)
-        and (frame.kind.beside is None or frame.kind.beside.search(text))
-    ]
-    predicate = stem(verb[0]) if verb else ""
-    return _Clause(text, roots(text), roots(text) - of_names, predicate, weakening)
+# ── Allegations that go on ───────────────────────────────────────────────────────────────────────
+
+_ALLEGED = [
+    frame
+    for frame in frames.FRAMES
+    if frame.kind.name == "allegation" and frame.reach != "precedes"
+]
+_ALLEGATION = _ALLEGED[0].kind
+_SPEAKS, _GOES_ON, _DISPUTED = (
+    re.compile(frames.with_classes(frames.WORDS[name]))
+    for name in ("speaks", "goes_on", "disputed")
+)
 
 
-def _predicate(text: str) -> re.Match[str] | None:
-    """Return a clause's verb, or the noun behind its "is"."""
-    if complement := _P["complement"].search(text):
-        return WORD.match(text, complement.start("head"))
-    finite = finite_verb(text)
-    verb = WORD.match(text, finite.start) if finite and finite.form != "auxiliary" else None
-    words = list(WORD.finditer(text))
-    for before, word, after in zip(words, words[1:], [*words[2:], None], strict=False):
-        behind = after[0] if after else ""
-        if verb and word.start() >= verb.start():
-            break  # "patients" may be one, too
-        if syntax.may_be_finite(word[0], before[0], behind) and word[0] not in syntax.AUXILIARIES:
-            return word
-    return verb
+@lru_cache(maxsize=64)
+def allegations(page: str) -> Mapping[str, str]:
+    """Return the sentences in which an allegation goes on, with the words that began it.
+
+    In the past perfect, they go on too. What anyone says is alleged where there is a dispute.
+    """
+    openers = dict[str, str]()
+    for paragraph in page.split("\n"):
+        is_disputed = bool(_DISPUTED.search(paragraph))
+        opener, waiting = "", list[str]()
+        for span in wording.sentences_of(paragraph):
+            sentence = span.of(paragraph)
+            speaks = bool(_SPEAKS.search(sentence))
+            is_alleged = any(frame.words.search(sentence) for frame in _ALLEGED)
+            if opener and _GOES_ON.search(sentence):
+                openers |= dict.fromkeys([*waiting, sentence], opener)
+                waiting = []
+            elif is_alleged or (is_disputed and speaks):
+                opener, waiting = sentence[:SHOWN], []
+            elif speaks:
+                opener, waiting = "", []
+            elif opener:
+                waiting.append(sentence)
+    return openers
 
 
-def _is_present(text: str) -> bool:
-    is_past = any(word in _WAS or syntax.may_be_past(word) for word in text.split())
-    return bool(_P["now"].search(text)) or not is_past
-
-
-def _has_superlative(text: str) -> bool:
-    return any(
-        word in ("most", "least") or (word.endswith(("est", "worst")) and is_superlative(word))
-        for word in text.split()
-    )
-
-
-_IS_CLAIM: Mapping[frames.Claims, Callable[[str], bool]] = {
-    "any": lambda text: True,
-    "present": _is_present,
-    "not future": lambda text: "will" not in text.split(),
-    "superlative": _has_superlative,
-    "unique": lambda text: _has_superlative(text) or bool(_P["unique"].search(text)),
-}
-
-
-_DONE = frozenset(map(stem, frames.WORDS["done"].split()))
-_UNDONE_BY = frozenset(frames.WORDS["undone_by"].split())
+# ── What a page takes back: "An earlier version gave 1877 as the year." ───────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
-class _Governed:
-    """The terms of a clause that are in a frame's scope in a sentence, at least one, in order."""
+class _Correction:
+    """What a page takes back, the words that show it, and whether the page wrote that itself."""
 
-    sentence: str
     scope: Span
-    terms: Sequence[frames.Term]
-
-    @property
-    def roots(self) -> frozenset[str]:
-        return frozenset(term.root for term in self.terms)
-
-    @property
-    def is_word(self) -> bool:
-        return self.terms[0].span == self.scope
-
-    def outside(self) -> frozenset[str]:
-        """Return the roots before the first and behind the last of the terms."""
-        start, end = self.terms[0].span.start, self.terms[-1].span.end
-        return roots(f"{self.sentence[:start]} {self.sentence[end:]}")
+    shown: Span
+    is_own: bool
 
 
-def _weakening(clause: _Clause, frame: Frame, match: re.Match[str]) -> str:
-    """Return the words of a frame, up to the predicate that it governs; "" if it governs none."""
-    sentence, start = match.string, match.start()
-    if frame.kind.governs == "infinitive":
-        start = _start_of_undone(sentence[:start])
-    if start < 0 or frame.not_after.search(sentence[:start]):
-        return ""
-    scope = frame.scope(match)
-    terms = [term for term in terms_in(sentence, scope) if term.root in clause.roots]
-    if not terms or not _governs(clause, frame.kind, _Governed(sentence, scope, terms)):
-        return ""
-    last = next((term for term in terms if term.root == clause.predicate), terms[0])
-    start, end = min(start, scope.start), max(match.end(), last.span.end)
-    if end - start > SHOWN:
-        end = match.end()
-    return sentence[start:end].strip()[-SHOWN:]
-
-
-def _governs(clause: _Clause, kind: Kind, governed: _Governed) -> bool:
-    """Whether what a frame governs is the clause, not only some of its words."""
-    if kind.beside:
-        verb = kind.beside.search(clause.text)
-        objects = roots(clause.text[verb.end() :]) if verb else frozenset()
-        return len(objects & governed.roots) > len(objects) / 2
-    if kind.claims == "present" and not _is_no_longer(clause, governed):
-        return False
-    own = clause.own & roots(governed.sentence)
-    free = (clause.own & governed.roots) - governed.outside()
-    has_figure, has_predicate = any(map(is_figure, free)), clause.predicate in free
-    match kind.governs:
-        case "past":
-            return (has_predicate or not clause.predicate) and _was_so(clause, governed)
-        case "infinitive":
-            return has_predicate
-        case "value" if not has_figure:
-            complement = _P["complement"].search(clause.text)  # "is the mayor"
-            is_action = not complement or syntax.is_participle(complement["head"])
-            return has_predicate and clause.predicate in own and is_action
-    if clause.predicate in own:
-        return has_predicate
-    if governed.is_word:
-        return bool(free)
-    least = max(1, (_SHARE if has_figure else _GOVERNED) * len(own))
-    return len(free) >= least and not any(map(is_figure, own - free))
-
-
-def _is_no_longer(clause: _Clause, governed: _Governed) -> bool:
-    """Whether half of a clause's words in a sentence are governed, and no verb there is present."""
-    n_shared = len(clause.roots & roots(governed.sentence))
-    is_half = governed.is_word or 2 * len(governed.roots) >= n_shared
-    return is_half and not _P["now"].search(governed.scope.of(governed.sentence))
-
-
-def _was_so(clause: _Clause, governed: _Governed) -> bool:
-    """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
-    claimed = terms_in(clause.text, Span(0, len(clause.text)))
-    verbs = [term.span.of(clause.text) for term in claimed if term.root == clause.predicate]
-    if _P["perfect"].search(clause.text) or any(map(syntax.may_be_past, verbs)):
-        return False
-    sentence, scope = governed.sentence, governed.scope
-    if not clause.predicate:
-        return bool(_P["has"].search(clause.text) and _P["had"].search(scope.of(sentence)))
-    places = [term.span for term in governed.terms if term.root == clause.predicate]
-    return any(
-        syntax.may_be_past(place.of(sentence))
-        or _P["were"].search(sentence[scope.start : place.start])
-        for place in places
+def find_correction(claim: str, passage: str, page: str) -> Witness | None:
+    """Return where a page corrects a claim's figure or name, if it has it nowhere else."""
+    # "At first, 40 were counted": the claim says so itself.
+    is_first = any(
+        frame.words.search(claim) for frame in frames.CORRECTIONS if not frame.kind.is_own
     )
+    for correction in _corrections(page):
+        if (correction.is_own or not is_first) and _takes_back(correction, claim, page):
+            words = correction.shown.of(page)
+            at = passage.find(words)
+            place = Span(at, at + len(words)) if at >= 0 else None
+            return Witness(WitnessKind.WEAKER, "", words[:SHOWN], place)
+    return None
 
 
-def _start_of_undone(before: str) -> int:
-    """Return where the word that governs "to" starts; -1 if it says that it was done."""
-    governor = _P["governor"].search(before)
-    if governor is None:
-        return -1
-    word = governor["word"].lower()
-    kinds = lemmas(word)
-    is_third_person = word.endswith("s") and "NOUN" not in kinds
-    may_be_verb = is_third_person or syntax.is_participle(word) or syntax.may_be_past(word)
-    is_undone = may_be_verb and stem(word) not in _DONE and "VERB" in kinds
-    return governor.start() if is_undone or word in _UNDONE_BY else -1
+def _takes_back(correction: _Correction, claim: str, page: str) -> bool:
+    """Whether a correction has a figure, else a name, else all words, that the rest lacks."""
+    scope = correction.scope
+    withdrawn, rest = scope.of(page), f"{page[: scope.start]} {page[scope.end :]}"
+    if claimed := _figure_keys(claim):
+        claimed_and_withdrawn = claimed & _figure_keys(withdrawn)
+        return not claimed_and_withdrawn <= _figure_keys(rest)
+    names = {*wording.names(claim), *subject_name(claim).split()}
+    if any(name in withdrawn and name not in rest for name in names):
+        return True
+    is_withdrawn, is_in_rest = roots(claim) <= roots(withdrawn), roots(claim) <= roots(rest)
+    return correction.is_own and is_withdrawn and not is_in_rest
+
+
+def _figure_keys(text: str) -> set[tuple[str, float]]:
+    return {figure.key for figure in figures(text)}
+
+
+@lru_cache(maxsize=64)  # each passage of a page is read with the page
+def _corrections(page: str) -> list[_Correction]:
+    corrections = list[_Correction]()
+    for sentence in frames.sentences(page):
+        at = sentence.span.start
+        for frame in frames.CORRECTIONS:
+            is_own, is_marked = frame.kind.is_own, frame.kind.may_weaken(sentence)
+            for match in frame.words.finditer(sentence.text):
+                scope = frame.scope(match)
+                if is_marked or (is_own and _has_rival(scope, sentence)):
+                    shown = Span(at + match.start(), sentence.span.end)
+                    corrections.append(_Correction(scope.moved(at), shown, is_own))
+    return corrections[:_MOST_CORRECTIONS]
+
+
+def _has_rival(scope: Span, sentence: Sentence) -> bool:
+    """Whether the clause behind a scope repeats it with another value: "It cost 41 million"."""
+    stated, rest = scope.of(sentence.text), f"{sentence.text[scope.end :]} {sentence.following}"
+    if rest.startswith(","):
+        return False
+    clause = _P["clause_end"].split(rest.strip(" ;,"))[0]
+    words = {root for root in roots(clause) if not is_figure(root)}
+    if 2 * len(words & roots(stated)) < max(1, len(words)):
+        return False
+    return any(conflict(value, other) for value in values(stated) for other in values(clause))

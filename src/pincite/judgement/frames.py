@@ -1,24 +1,25 @@
 """Frames: the words of `force.toml` by which a source weakens a statement, and what they govern.
 
-"Was accused of" opens a frame over what follows it in its clause, "may" over the next verb. An
-allegation goes on in the sentences that "it" or "the group" says after it. A correction takes back
-what its frame governs, if the rest of the page does not state it.
+"Was accused of" opens a frame over what follows it in its clause, "may" over the next verb. A frame
+weakens a clause of a claim only if it governs the clause's own predicate, or most of its words
+where the sentence lacks the predicate.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from pincite.judgement.attribution import subject_name
-from pincite.text import patterns
+from pincite.text import patterns, syntax
 from pincite.text import words as wording
+from pincite.text.changes import is_superlative
 from pincite.text.figures import figures
-from pincite.text.quantities import conflict, values
-from pincite.types import Span, Witness, WitnessKind
+from pincite.text.finite import finite_verb, lemmas
+from pincite.text.words import WORD, stem
+from pincite.types import Span
 
 _TABLES = tomllib.loads(Path(__file__).with_name("force.toml").read_text(encoding="utf-8"))
 WORDS: Mapping[str, str] = _TABLES["words"]
@@ -31,8 +32,11 @@ _NEXT_WORD = re.compile(
 _TO = re.compile(" to ")
 _COUNTS = frozenset(("number", "percent"))  # kinds of figures that are no dates
 SHOWN = 60  # characters of the source in a reason
-_MOST_CORRECTIONS = 20  # of a page
-_P = patterns(__file__, "corrections")
+# The share of a clause's words in a sentence that a frame must govern if that lacks its predicate.
+_LEAST_GOVERNED = 0.75
+_LEAST_GOVERNED_WITH_FIGURE = 0.5  # if a figure is among the words that it governs
+_PAST_AUXILIARIES = frozenset(("was", "were", "had", "did"))
+_P = patterns(__file__, "frames", prepositions="|".join(syntax.PREPOSITIONS))
 
 # What part of a sentence the words of a frame qualify, which claims they weaken, and what of these
 # they must qualify; `force.toml` describes each.
@@ -158,42 +162,9 @@ def _frames(kinds: Mapping[str, Mapping[str, Any]]) -> Iterator[Frame]:
 
 FRAMES = tuple(_frames(_TABLES["frames"]))
 CORRECTIONS = tuple(_frames(_TABLES["corrections"]))
-_ALLEGED = [
-    frame for frame in FRAMES if frame.kind.name == "allegation" and frame.reach != "precedes"
-]
-ALLEGATION = _ALLEGED[0].kind
-_SPEAKS, _GOES_ON, _DISPUTED = (
-    re.compile(with_classes(WORDS[name])) for name in ("speaks", "goes_on", "disputed")
-)
 
 
-@lru_cache(maxsize=64)
-def allegations(page: str) -> Mapping[str, str]:
-    """Return the sentences in which an allegation goes on, with the words that began it.
-
-    In the past perfect, they go on too. What anyone says is alleged where there is a dispute.
-    """
-    openers = dict[str, str]()
-    for paragraph in page.split("\n"):
-        is_disputed = bool(_DISPUTED.search(paragraph))
-        opener, waiting = "", list[str]()
-        for span in wording.sentences_of(paragraph):
-            sentence = span.of(paragraph)
-            speaks = bool(_SPEAKS.search(sentence))
-            is_alleged = any(frame.words.search(sentence) for frame in _ALLEGED)
-            if opener and _GOES_ON.search(sentence):
-                openers |= dict.fromkeys([*waiting, sentence], opener)
-                waiting = []
-            elif is_alleged or (is_disputed and speaks):
-                opener, waiting = sentence[:SHOWN], []
-            elif speaks:
-                opener, waiting = "", []
-            elif opener:
-                waiting.append(sentence)
-    return openers
-
-
-# ── What a frame governs ─────────────────────────────────────────────────────────────────────────
+# ── The clause of a claim, and its terms ─────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +176,7 @@ class Term:
 
 
 def terms_in(text: str, scope: Span) -> list[Term]:
-    words = [
-        Term(wording.stem(word[0]), Span(*word.span()))
-        for word in wording.WORD.finditer(text, *scope)
-    ]
+    words = [Term(stem(word[0]), Span(*word.span())) for word in WORD.finditer(text, *scope)]
     counts = [
         Term(root, span)
         for root, span in _counts(text)
@@ -233,70 +201,238 @@ def is_figure(root: str) -> bool:
     return root[0].isdigit()
 
 
-# ── What a page takes back: "An earlier version gave 1877 as the year." ───────────────────────────
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a claim, and the frames by which a sentence may weaken it."""
+
+    text: str
+    content: frozenset[str]  # the roots of its words and figures
+    without_names: frozenset[str]  # those of them that are in no name
+    predicate: str  # the root of its verb, or of the noun behind "is"; "": unknown
+    frames: Sequence[Frame]
+
+
+@lru_cache(maxsize=1024)  # a claim meets many passages
+def read_clause(text: str, is_hedged: bool) -> Clause:
+    """Read a clause; `is_hedged`: the claim does not state it as a fact."""
+    predicate = _predicate(text)
+    of_names = {root for name in wording.names(text) for root in roots(name)}
+    # A claim that says itself "may" or "planned" is not weakened by these.
+    finite_frames = [frame for frame in FRAMES if frame.kind.governs != "infinitive"]
+    claimed = {frame.kind.name for frame in finite_frames if frame.words.search(text)}
+    applying = [
+        frame
+        for frame in FRAMES
+        if frame.kind.name not in claimed
+        and (frame.kind.of_amount or not is_hedged)
+        and _IS_CLAIM[frame.kind.claims](text)
+        and (frame.kind.beside is None or frame.kind.beside.search(text))
+    ]
+    root = stem(predicate[0]) if predicate else ""
+    return Clause(text, roots(text), roots(text) - of_names, root, applying)
+
+
+def _predicate(text: str) -> re.Match[str] | None:
+    """Return a clause's verb, or the noun behind its "is"."""
+    if complement := _P["complement"].search(text):
+        return WORD.match(text, complement.start("head"))
+    finite = finite_verb(text)
+    verb = WORD.match(text, finite.start) if finite and finite.form != "auxiliary" else None
+    words = list(WORD.finditer(text))
+    # A word before the verb may be the verb instead: "patients" may be one, too.
+    for n, word in enumerate(words[1:], 1):
+        if verb and word.start() >= verb.start():
+            break
+        before, after = words[n - 1][0], words[n + 1][0] if n + 1 < len(words) else ""
+        if syntax.may_be_finite(word[0], before, after) and word[0] not in syntax.AUXILIARIES:
+            return word
+    return verb
+
+
+def _is_present(text: str) -> bool:
+    words = text.split()
+    is_past = any(word in _PAST_AUXILIARIES or syntax.may_be_past(word) for word in words)
+    return bool(_P["now"].search(text)) or not is_past
+
+
+def _has_superlative(text: str) -> bool:
+    return any(
+        word in ("most", "least") or (word.endswith(("est", "worst")) and is_superlative(word))
+        for word in text.split()
+    )
+
+
+_IS_CLAIM: Mapping[Claims, Callable[[str], bool]] = {
+    "any": lambda text: True,
+    "present": _is_present,
+    "not future": lambda text: "will" not in text.split(),
+    "superlative": _has_superlative,
+    "unique": lambda text: _has_superlative(text) or bool(_P["unique"].search(text)),
+}
+
+
+# ── What a frame governs ─────────────────────────────────────────────────────────────────────────
+
+# Verbs whose infinitive was done, "managed to", and other words whose infinitive need not be.
+_DONE = frozenset(map(stem, WORDS["done"].split()))
+_UNDONE_BY = frozenset(WORDS["undone_by"].split())
 
 
 @dataclass(frozen=True, slots=True)
-class _Correction:
-    """What a page takes back, the words that show it, and whether the page wrote that itself."""
+class Weakening:
+    """The words by which a sentence weakens a clause."""
 
-    scope: Span
-    shown: Span
-    is_own: bool
+    words: str
+    kind: Kind
 
 
-def find_correction(claim: str, passage: str, page: str) -> Witness | None:
-    """Return where a page corrects a claim's figure or name, if it has it nowhere else."""
-    # "At first, 40 were counted": the claim says so itself.
-    is_first = any(frame.words.search(claim) for frame in CORRECTIONS if not frame.kind.is_own)
-    for correction in _corrections(page):
-        if (correction.is_own or not is_first) and _takes_back(correction, claim, page):
-            words = correction.shown.of(page)
-            at = passage.find(words)
-            place = Span(at, at + len(words)) if at >= 0 else None
-            return Witness(WitnessKind.WEAKER, "", words[:SHOWN], place)
+def weakening_in(sentence: Sentence, clause: Clause) -> Weakening | None:
+    """Return the first frame of a sentence that governs a clause, or that follows the sentence."""
+    for frame in clause.frames:
+        if frame.reach == "follows":
+            if match := frame.words.match(sentence.following):
+                return Weakening(match[0][:SHOWN], frame.kind)
+        elif frame.kind.may_weaken(sentence):
+            for match in frame.words.finditer(sentence.text):
+                if words := _weakening_words(clause, frame, match):
+                    return Weakening(words, frame.kind)
     return None
 
 
-def _takes_back(correction: _Correction, claim: str, page: str) -> bool:
-    """Whether a correction has a figure, else a name, else all words, that the rest lacks."""
-    scope = correction.scope
-    withdrawn, rest = scope.of(page), f"{page[: scope.start]} {page[scope.end :]}"
-    if wanted := _keys(claim):
-        return not (wanted & _keys(withdrawn)) <= _keys(rest)
-    names = {*wording.names(claim), *subject_name(claim).split()}
-    if any(name in withdrawn and name not in rest for name in names):
-        return True
-    has_all = [roots(claim) <= roots(text) for text in (withdrawn, rest)]
-    return correction.is_own and has_all == [True, False]
+@dataclass(frozen=True, slots=True)
+class _Governed:
+    """The terms of a clause that are in a frame's scope in a sentence, at least one, in order."""
+
+    clause: Clause
+    sentence: str
+    scope: Span
+    terms: Sequence[Term]
+
+    @property
+    def roots(self) -> frozenset[str]:
+        return frozenset(term.root for term in self.terms)
+
+    @property
+    def is_word(self) -> bool:
+        return self.terms[0].span == self.scope
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """The clause's words, without names, that the sentence has anywhere."""
+        return self.clause.without_names & roots(self.sentence)
+
+    @property
+    def only_here(self) -> frozenset[str]:
+        """Those that it has among the terms, and neither before the first nor behind the last."""
+        start, end = self.terms[0].span.start, self.terms[-1].span.end
+        outside = roots(f"{self.sentence[:start]} {self.sentence[end:]}")
+        return (self.clause.without_names & self.roots) - outside
+
+    @property
+    def has_predicate(self) -> bool:
+        return self.clause.predicate in self.only_here
 
 
-def _keys(text: str) -> set[tuple[str, float]]:
-    return {figure.key for figure in figures(text)}
+def _weakening_words(clause: Clause, frame: Frame, match: re.Match[str]) -> str:
+    """Return the words of a frame, up to the predicate that it governs; "" if it governs none."""
+    sentence, start = match.string, match.start()
+    if frame.kind.governs == "infinitive":
+        start = _start_of_undone(sentence[:start])
+    if start < 0 or frame.not_after.search(sentence[:start]):
+        return ""
+    scope = frame.scope(match)
+    terms = [term for term in terms_in(sentence, scope) if term.root in clause.content]
+    if not terms or not _governs(frame.kind, _Governed(clause, sentence, scope, terms)):
+        return ""
+    last = next((term for term in terms if term.root == clause.predicate), terms[0])
+    start, end = min(start, scope.start), max(match.end(), last.span.end)
+    if end - start > SHOWN:
+        end = match.end()
+    return sentence[start:end].strip()[-SHOWN:]
 
 
-@lru_cache(maxsize=64)  # each passage of a page is read with the page
-def _corrections(page: str) -> list[_Correction]:
-    corrections = list[_Correction]()
-    for sentence in sentences(page):
-        at = sentence.span.start
-        for frame in CORRECTIONS:
-            is_own, is_marked = frame.kind.is_own, frame.kind.may_weaken(sentence)
-            for match in frame.words.finditer(sentence.text):
-                scope = frame.scope(match)
-                if is_marked or (is_own and _has_rival(scope, sentence)):
-                    shown = Span(at + match.start(), sentence.span.end)
-                    corrections.append(_Correction(scope.moved(at), shown, is_own))
-    return corrections[:_MOST_CORRECTIONS]
+def _start_of_undone(before: str) -> int:
+    """Return where the word that governs "to" starts; -1 if it says that it was done."""
+    governor = _P["governor"].search(before)
+    if governor is None:
+        return -1
+    word = governor["word"].lower()
+    kinds = lemmas(word)
+    is_third_person = word.endswith("s") and "NOUN" not in kinds
+    may_be_verb = is_third_person or syntax.is_participle(word) or syntax.may_be_past(word)
+    is_undone = may_be_verb and stem(word) not in _DONE and "VERB" in kinds
+    return governor.start() if is_undone or word in _UNDONE_BY else -1
 
 
-def _has_rival(scope: Span, sentence: Sentence) -> bool:
-    """Whether the clause behind a scope repeats it with another value: "It cost 41 million"."""
-    stated, rest = scope.of(sentence.text), f"{sentence.text[scope.end :]} {sentence.following}"
-    if rest.startswith(","):
+def _governs(kind: Kind, governed: _Governed) -> bool:
+    """Whether what a frame governs is the clause, not only some of its words."""
+    if kind.beside:
+        return _has_most_objects(governed, kind.beside)
+    if kind.claims == "present" and not _is_no_longer(governed):
         return False
-    clause = _P["clause_end"].split(rest.strip(" ;,"))[0]
-    words = {root for root in roots(clause) if not is_figure(root)}
-    if 2 * len(words & roots(stated)) < max(1, len(words)):
+    return _IS_GOVERNED[kind.governs](governed)
+
+
+def _has_most_objects(governed: _Governed, verb: re.Pattern[str]) -> bool:
+    """Whether it is what the claim says was won: "nominated for the prize", "won the prize"."""
+    text = governed.clause.text
+    match = verb.search(text)
+    objects = roots(text[match.end() :]) if match else frozenset[str]()
+    return len(objects & governed.roots) > len(objects) / 2
+
+
+def _is_no_longer(governed: _Governed) -> bool:
+    """Whether half of a clause's words in a sentence are governed, and no verb there is present."""
+    n_shared = len(governed.clause.content & roots(governed.sentence))
+    is_half = governed.is_word or 2 * len(governed.roots) >= n_shared
+    return is_half and not _P["now"].search(governed.scope.of(governed.sentence))
+
+
+def _is_governed_by_words(governed: _Governed) -> bool:
+    """Whether it has the clause's verb, or most of its words where the sentence lacks that."""
+    shared, only_here = governed.shared, governed.only_here
+    if governed.clause.predicate in shared:
+        return governed.has_predicate
+    if governed.is_word:
+        return bool(only_here)
+    has_figure = any(map(is_figure, only_here))
+    share = _LEAST_GOVERNED_WITH_FIGURE if has_figure else _LEAST_GOVERNED
+    has_all_figures = not any(map(is_figure, shared - only_here))
+    return has_all_figures and len(only_here) >= max(1, share * len(shared))
+
+
+def _is_governed_value(governed: _Governed) -> bool:
+    """Whether it has a figure of the clause as well, or its verb: no "mayor" in "is the mayor"."""
+    if any(map(is_figure, governed.only_here)):
+        return _is_governed_by_words(governed)
+    complement = _P["complement"].search(governed.clause.text)
+    is_action = not complement or syntax.is_participle(complement["head"])
+    is_in_sentence = governed.clause.predicate in governed.shared
+    return governed.has_predicate and is_in_sentence and is_action
+
+
+def _is_governed_past(governed: _Governed) -> bool:
+    """Whether what a claim says in the present is in the past tense: "chaired", "was the mayor"."""
+    clause, sentence, scope = governed.clause, governed.sentence, governed.scope
+    if clause.predicate and not governed.has_predicate:
         return False
-    return any(conflict(value, other) for value in values(stated) for other in values(clause))
+    claimed = terms_in(clause.text, Span(0, len(clause.text)))
+    verbs = [term.span.of(clause.text) for term in claimed if term.root == clause.predicate]
+    if _P["perfect"].search(clause.text) or any(map(syntax.may_be_past, verbs)):
+        return False
+    if not clause.predicate:
+        return bool(_P["has"].search(clause.text) and _P["had"].search(scope.of(sentence)))
+    places = [term.span for term in governed.terms if term.root == clause.predicate]
+    return any(
+        syntax.may_be_past(place.of(sentence))
+        or _P["were"].search(sentence[scope.start : place.start])
+        for place in places
+    )
+
+
+_IS_GOVERNED: Mapping[Governs, Callable[[_Governed], bool]] = {
+    "words": _is_governed_by_words,
+    "past": _is_governed_past,
+    "value": _is_governed_value,
+    "infinitive": lambda governed: governed.has_predicate,
+}

@@ -1,54 +1,35 @@
-"""Finds another value in the place of a claim's: a figure or date, a cell, a change or a rank.
+"""Finds another value than a claim's in its place, or the claim's value in the place of another.
 
-Each rule takes a clause of a claim and a source. It returns the claim's value, the source's, and
-the sentence; None if the source does not state another value of the same thing.
+"Ask had 41" contradicts "Ask had 43"; "43 in 2021" is not what "in 2011 Ask had 43" says. Values
+are figures, dates and cells of tables. In doubt of what the source states them, there is None.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Literal
 
-from pincite.judgement.comparable import (
-    ClaimClause,
-    SourceText,
-    dates_in,
-    denials,
-    direction,
-    has_other_baseline,
-    is_of_same_time,
-    is_on_topic,
-)
+from pincite.judgement.comparable import ClaimClause, SourceText, direction, is_on_topic, terms_of
 from pincite.text import LEXICON, names, patterns, quantities, syntax, tables
-from pincite.text.changes import (
-    LEVEL_WORDS,
-    Change,
-    Rank,
-    changes_in,
-    claimed_changes,
-    ranks,
-    stated_changes,
-    turns_both_ways,
-    without_values,
-)
+from pincite.text.changes import Change, ranks, stated_changes
 from pincite.text.finite import finite_verb
+from pincite.text.languages import is_english
+from pincite.text.paraphrase import with_series_apart
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
-from pincite.text.sentences import windows
-from pincite.text.words import WORD, roots
+from pincite.text.words import WORD, roots, sentences_of, stem
 from pincite.types import Span, Witness, WitnessKind
 
 # The share of the clause's other words that a sentence must have. Chosen on half of the sets of
 # claims/train, which the network never saw (research/refutation.md).
-_LEAST_REST = 0.75
-_SLACK = 0.25  # the share of a change by which another must exceed it to contradict it
+LEAST_REST = 0.75
+_SHOWN = 80  # characters of a sentence in a message
+_YEAR_DIGITS = 4
 _NO_NOUN = syntax.PARTICLES | syntax.AUXILIARIES | {"and", "or", "but", "more"}
-_P = patterns(__file__, "other_values")
-
-
-def _witness(claimed: str, stated: str, sentence: Span) -> Witness:
-    return Witness(WitnessKind.VALUE, claimed, stated, sentence)
+_TIME_ROOTS = frozenset("earli lat previou follow next last year befor aft".split())
+_P = patterns(__file__, "other_values", prepositions="|".join(syntax.PREPOSITIONS))
+_JOINTS = tuple(patterns(__file__, "joints").values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +60,21 @@ class _Mention:
     def agrees(self, other: Value) -> bool:
         return quantities.states(self.value, other) or quantities.states(other, self.value)
 
+    def is_in_place_of(self, own: "_Mention") -> bool:
+        """Whether it says of its text what a claim's value says of its own."""
+        return (
+            self.direction == own.direction
+            and self.role == own.role
+            and not self.surroundings().isdisjoint(own.surroundings())
+            and (bool(own.value.measure) or _counts_same(own, self))
+        )
+
     def surroundings(self) -> set[str]:
         """Return the roots around the value, up to other values of its kind."""
-        span = self.value.span
-        alike = values_of(self.text, self.language)
-        others = [v.span for v in alike if v.measure == self.value.measure]
-        start = max((other.end for other in others if other.end <= span.start), default=0)
-        end = min((o.start for o in others if o.start >= span.end), default=len(self.text))
+        span, known = self.value.span, values_of(self.text, self.language)
+        alike = [value.span for value in known if value.measure == self.value.measure]
+        start = max((other.end for other in alike if other.end <= span.start), default=0)
+        end = min((o.start for o in alike if o.start >= span.end), default=len(self.text))
         before, behind = self.text[start : span.start], self.text[span.end : end]
         return {*roots(before)[-3:], *roots(behind)[:2]}
 
@@ -96,8 +85,8 @@ class _Mention:
         before = [verb for verb in verbs if verb.start() <= self.value.span.start]
         nearest = [*before[-1:], *verbs[len(before) :][:1]]
         stems = (roots(verb[0])[0] for verb in nearest if roots(verb[0]))
-        stem = next(stems, "")
-        return _SAME_VERB.get(stem, stem)
+        root = next(stems, "")
+        return _SAME_VERB.get(root, root)
 
 
 _SAME_VERB = {
@@ -125,12 +114,12 @@ def find_other_value(clause: ClaimClause, source: SourceText) -> Witness | None:
         for span, sentence in source.sentences:
             rival = _rival(own, sentence, clause.claim)
             if rival and _is_of_same_thing(own, rival, source):
-                return _witness(own.words, rival.words, span)
-    return _find_other_cell(clause, source) if source.language == "en" else None
+                return Witness(WitnessKind.VALUE, own.words, rival.words, span)
+    return find_other_cell(clause, source) if source.language == "en" else None
 
 
 def _rival(own: _Mention, sentence: str, claim: str) -> _Mention | None:
-    """Return the only value of a sentence in the role of a claim's; None if it has the claim's."""
+    """Return the only value of a sentence in the place of a claim's; None if it has the claim's."""
     value, language = own.value, own.language
     mentions = [
         _Mention(other, sentence, language)
@@ -145,15 +134,8 @@ def _rival(own: _Mention, sentence: str, claim: str) -> _Mention | None:
     if any(_is_same_in_thousands(own, mention) for mention in mentions):
         return None
     claimed = values_of(claim, language)
-    rivals = [
-        mention
-        for mention in mentions
-        if not any(map(mention.agrees, claimed))
-        and mention.direction == own.direction
-        and mention.role == own.role
-        and not mention.surroundings().isdisjoint(own.surroundings())
-        and (value.measure or _counts_same(own, mention))
-    ]
+    unclaimed = [mention for mention in mentions if not any(map(mention.agrees, claimed))]
+    rivals = [mention for mention in unclaimed if mention.is_in_place_of(own)]
     return rivals[0] if len(rivals) == 1 else None
 
 
@@ -175,13 +157,13 @@ def _counts_same(own: _Mention, rival: _Mention) -> bool:
     What narrows the claim's noun makes it a part of what the source counts, which is no more than
     the whole: "90 new lifts" are too many beside "77 lifts".
     """
-    own_noun = own.text[own.value.span.end :]
-    rival_noun = rival.text[rival.value.span.end :]
-    if roots(own_noun)[:1] == roots(rival_noun)[:1]:
+    behind_own = own.text[own.value.span.end :]
+    behind_rival = rival.text[rival.value.span.end :]
+    if roots(behind_own)[:1] == roots(behind_rival)[:1]:
         return True
-    narrow, wide = _noun_phrase(own_noun), _noun_phrase(rival_noun)
-    is_part = 0 < len(wide) < len(narrow) and narrow[-len(wide) :] == wide
-    return is_part and own.value.low > rival.value.high
+    part, whole = _noun_phrase(behind_own), _noun_phrase(behind_rival)
+    ends_alike = bool(whole) and part[-len(whole) :] == whole
+    return ends_alike and len(part) > len(whole) and own.value.low > rival.value.high
 
 
 def _noun_phrase(text: str) -> list[str]:
@@ -193,7 +175,7 @@ def _noun_phrase(text: str) -> list[str]:
 def _is_of_same_thing(own: _Mention, rival: _Mention, source: SourceText) -> bool:
     """Whether the text around two values says the same of the same thing."""
     value, sentence = own.value, rival.text
-    if _is_sum(value, sentence) or _is_share_of_others(own, sentence):
+    if is_sum(value, sentence) or _is_share_of_others(own, sentence):
         return False
     # "Opened in 1871" beside "closed in 1966", or the year of a photograph.
     is_of_other_verb = own.predicate() not in ("", rival.predicate())
@@ -202,10 +184,10 @@ def _is_of_same_thing(own: _Mention, rival: _Mention, source: SourceText) -> boo
     if _differs_elsewhere(own, rival):
         return False
     rest = f"{own.text[: value.span.start]} {own.text[value.span.end :]}"
-    return is_on_topic(rest, sentence, source, _LEAST_REST)
+    return is_on_topic(rest, sentence, source, LEAST_REST)
 
 
-def _is_sum(claimed: Value | Change, sentence: str) -> bool:
+def is_sum(claimed: Value | Change, sentence: str) -> bool:
     """Whether a claim adds up what a sentence divides: "200 jobs in Varde and 100 in Moss"."""
     parts = [v for v in values_of(sentence) if v.measure == claimed.measure and not v.weak]
     low, high = sorted((abs(claimed.low), abs(claimed.high)))
@@ -224,16 +206,15 @@ def _is_share_of_others(own: _Mention, sentence: str) -> bool:
 def _differs_elsewhere(own: _Mention, rival: _Mention) -> bool:
     """Whether another value of the clause differs too; then the topic is a different one."""
     of_sentence = [v for v in values_of(rival.text, rival.language) if v != rival.value]
-    for other in values_of(own.text, own.language):
-        if other == own.value or other.weak:
-            continue
-        differs = any(quantities.conflict(v, other) for v in of_sentence)
-        if differs and not any(quantities.states(v, other) for v in of_sentence):
-            return True
-    return False
+    others = [v for v in values_of(own.text, own.language) if v != own.value and not v.weak]
+    return any(
+        any(quantities.conflict(v, other) for v in of_sentence)
+        and not any(quantities.states(v, other) for v in of_sentence)
+        for other in others
+    )
 
 
-def _find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
+def find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
     """Find another value or rank in the first table of which a clause names row and column."""
     for lookup in tables.look_up(clause.text, source.page):
         row = lookup.rows[0]
@@ -243,7 +224,7 @@ def _find_other_cell(clause: ClaimClause, source: SourceText) -> Witness | None:
             continue
         if _is_all_in_row(clause.text, row, source):
             span = Span(start, start + len(row.line))
-            return _witness(other.claimed.of(clause.text), other.stated, span)
+            return Witness(WitnessKind.VALUE, other.claimed.of(clause.text), other.stated, span)
     return None
 
 
@@ -264,110 +245,148 @@ def _is_all_in_row(clause: str, row: tables.Row, source: SourceText) -> bool:
     return not (_P["figure_before"].search(before) and narrows_header)
 
 
-def find_other_change(clause: ClaimClause, source: SourceText) -> Witness | None:
-    """Find another change of the same: as stated, or as worked out from two values.
+# ── A value that is given for another ────────────────────────────────────────────────────────────
 
-    Of several changes, those count that share the most words with the clause: fewer are of another
-    thing. None of them may agree.
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a text that gives one value of a measure."""
+
+    span: Span
+    words: str
+    value: Value
+
+
+def value_of_another(claim: str, passage: str) -> Witness | None:
+    """Find a value of the claim that a passage gives for another year, person or part.
+
+    >>> value_of_another("In 2011 Ask had 43.", "Ask had 41 in 2011 and 43 in 2021.").source
+    '43 in 2021'
     """
-    changes = claimed_changes(clause.text)
-    if len(changes) != 1:
+    if not (is_english(claim) and is_english(passage)):
         return None
-    compared = list(_compare_changes(changes[0], clause.text, source))
-    most = max((n_shared for n_shared, _ in compared), default=0)
-    nearest = [contrary for n_shared, contrary in compared if n_shared == most]
-    return nearest[0] if nearest and all(nearest) else None
+    if witness := _of_two_years(claim, passage):
+        return witness
+    claimed = sorted((v for v in values_of(claim) if not v.weak), key=lambda v: v.measure == "date")
+    text = with_series_apart(passage)
+    spans = [s for s in sentences_of(text) if not tables.cells_of(s.of(text))]
+    for value in claimed:
+        for first, following in zip(spans, [*spans[1:], *spans[-1:]], strict=True):
+            pieces = _pieces(text, Span(first.start, following.end), value, claim)
+            if own := _given_for_another(value, claim, claimed, pieces):
+                words = value.span.of(claim), own.words.strip(" ,;.")
+                return Witness(WitnessKind.OWNER, *words, first if text == passage else None)
+    return None
 
 
-def _compare_changes(
-    change: Change, clause: str, source: SourceText
-) -> Iterator[tuple[int, Witness | None]]:
-    """Yield how many words of a clause each change of a source shares, and how it contradicts.
-
-    None: it agrees. A change of something else is left out.
-    """
-    rest = change.rest_of(clause)
-    for span in windows(source.passage, [sentence.span for sentence in source.sentences]):
-        sentence = span.of(source.passage)
-        is_mixed = change.kind == "direction" and turns_both_ways(sentence)
-        if is_mixed or _P["unreal"].search(sentence):
-            continue
-        for other in changes_in(sentence):
-            agrees = change.agrees(other, _SLACK)
-            if agrees is None:
-                continue
-            n_shared = len(set(roots(rest)).intersection(roots(other.about)))
-            if agrees:
-                yield n_shared, None
-                continue
-            compared_with = frozenset[str]() if other.than else change.than  # "of them"
-            words = re.split(r"\b", rest)
-            own = "".join(word for word in words if compared_with.isdisjoint(roots(word)))
-            is_sum = change.kind == "amount" and _is_sum(change, sentence)
-            if not is_sum and _is_change_of(own, other, sentence, source):
-                yield n_shared, _witness(change.words, other.words, span)
-
-
-def _is_change_of(rest: str, change: Change, sentence: str, source: SourceText) -> bool:
-    """Whether a change is of the subject and the times of a claim's other words."""
-    if bool(_P["against"].search(rest)) != bool(_P["against"].search(change.about)):
-        return False
-    start = sentence.find(change.about)
-    subject = change.about[: max(0, change.span.start - start)]
-    title, wanted = set(roots(source.about)), set(roots(rest))
-    others = set(roots(without_values(subject, *values_of(subject)))) - title - wanted
-    if len(others) > len(wanted.intersection(roots(change.about))):
-        return False  # the source's subject is narrower, or another one
-    if quantities.unstated_values(rest, f"{source.about}\n{sentence}"):
-        return False
-    words = without_values(rest, *(v for v in values_of(rest) if v.measure == "time"))
-    if change.is_computed:
-        # What has grown without a stated time has grown lately.
-        is_timely = not (dates_in(rest) and has_other_baseline(rest, sentence))
-        known = LEVEL_WORDS | title
-        words = " ".join(w for w in WORD.findall(words) if not known.issuperset(roots(w))) or words
-    else:
-        is_timely = is_of_same_time(rest, sentence, source)
-    return is_timely and is_on_topic(words, change.about, source, _LEAST_REST)
-
-
-def find_other_rank(clause: ClaimClause, source: SourceText) -> Witness | None:
-    """Find another place in the same order, "the second-highest" for "the highest", or in a table.
-
-    A sentence with the claim's place before that rules it out.
-    """
-    stated = ranks(clause.text)
-    if len(stated) != 1:
+def _of_two_years(claim: str, passage: str) -> Witness | None:
+    """Find a value that is given for another year, where one is across two: "2023–24"."""
+    wanted = {*_P["two_years"].findall(claim)}
+    claimed = [v for v in values_of(claim) if not v.weak and v.measure != "date"]
+    if len(wanted) != 1 or not claimed or _P["of_accounts"].search(claim):
         return None
-    own, contrary = stated[0], None
-    for span, sentence in source.sentences:
-        for other in ranks(sentence):
-            if other.order not in ("", own.order):
-                continue
-            if other.place == own.place:
-                return None
-            if contrary is None and _is_in_same_order(own, clause.text, other, sentence, source):
-                contrary = _witness(own.span.of(clause.text), other.span.of(sentence), span)
-    return contrary or _find_other_cell(clause, source)
+    of_claimed_year, of_another = list[Value](), list[tuple[Value, Span]]()
+    for span in sentences_of(passage):
+        given = {*_P["two_years"].findall(span.of(passage))}
+        is_across = all(second for _, second in given) or any(second for _, second in wanted)
+        stated = values_of(span.of(passage)) if given else ()
+        found = [v for v in claimed if any(quantities.states(other, v) for other in stated)]
+        if given & wanted:
+            of_claimed_year += found
+        elif is_across:
+            of_another += [(value, span) for value in found]
+    for value, span in of_another:
+        if value not in of_claimed_year:
+            source = span.of(passage)[:_SHOWN]
+            return Witness(WitnessKind.OWNER, value.span.of(claim), source, span)
+    return None
 
 
-def _is_in_same_order(
-    own: Rank, clause: str, other: Rank, sentence: str, source: SourceText
-) -> bool:
-    """Whether two ranks are among the same things, by what follows them, and at the same time."""
-    field = set(roots(_P["field_ends"].split(sentence[other.span.end :])[0]))
-    measured = set(roots(clause[own.span.end :])) - field
-    if not (other.order or own.order == "most" or measured):
-        return False  # "the youngest of 24 starters" may come second of 24
-    wanted = set(roots(_P["field"].sub("", clause)))
-    wanted -= {*roots(own.span.of(clause)), "ever", "number"}
-    if not (wanted <= set(roots(f"{source.about}\n{sentence}")) and field <= set(roots(clause))):
-        return False
-    is_of_other_date = any(
-        all(quantities.conflict(earlier, date) for date in dates_in(clause))
-        for earlier in dates_in(sentence[: other.span.start])
-    )
-    if is_of_other_date or (denials(sentence) and not denials(clause)):
-        return False
-    is_timely = is_of_same_time(clause, sentence, source)
-    return is_timely and not names.missing(clause, source.page)
+def _pieces(text: str, window: Span, claimed: Value, claim: str) -> list[_Piece]:
+    """Cut a part of a text into pieces with one value like a claim's; none if that is uncertain."""
+    part, noun = window.of(text), _noun_after(claim, claimed)
+    known = [v for v in values_of(part, "en") if v.measure == claimed.measure and not v.weak]
+    alike = [value for value in known if _noun_after(part, value) in ("", noun)]
+    cuts = [0]
+    for value, following in pairwise(alike):
+        joints = (joint.search(part, value.span.end, following.span.start) for joint in _JOINTS)
+        cuts.append(next((joint.end() for joint in joints if joint), cuts[-1]))
+    spans = [Span(start, end) for start, end in pairwise([*cuts, len(part)]) if start < end]
+    if len(spans) != len(alike) or any(value.between for value in alike):
+        return []
+    return [_Piece(s, s.of(part), value) for s, value in zip(spans, alike, strict=True)]
+
+
+def _noun_after(text: str, value: Value) -> str:
+    """Return the stem of what a bare number counts; empty if it is left out."""
+    counted = _P["counted"].match(text, value.span.end) if not value.measure else None
+    return "" if counted is None or counted["noun"] in syntax.PARTICLES else stem(counted["noun"])
+
+
+def _given_for_another(
+    value: Value, claim: str, claimed: Sequence[Value], pieces: Sequence[_Piece]
+) -> _Piece | None:
+    """Return the only piece that gives a value, if the claim's words are in one beside it."""
+    places = [n for n, piece in enumerate(pieces) if quantities.states(piece.value, value)]
+    if len(places) != 1:
+        return None
+    own = pieces[places[0]]
+    like_value = [v for v in claimed if v.measure == value.measure]
+    wanted = terms_of(f"{claim[: value.span.start]} {claim[value.span.end :]}")
+    for neighbour in pieces[max(0, places[0] - 1) : places[0] + 2]:
+        conflicts = all(quantities.conflict(neighbour.value, v) for v in like_value)
+        if conflicts and _Contrast.of(wanted, own, neighbour).is_given_for_rival:
+            return own
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrast:
+    """A piece with the claim's value, and the rival one beside it, for "In 2011 Ask had 43"."""
+
+    own: _Piece  # "43 in 2021"
+    rival: _Piece  # "Ask had 41 in 2011"
+    wanted_of_own: frozenset[str]  # roots of the claim that only the first has
+    wanted_of_rival: frozenset[str]  # those that only the rival has: "2011"
+    instead: frozenset[str]  # what else only the first has: "2021"
+    is_complete: bool  # the two have all words of the claim
+
+    @classmethod
+    def of(cls, wanted: frozenset[str], own: _Piece, rival: _Piece) -> "_Contrast":
+        of_own, of_rival = terms_of(own.words), terms_of(rival.words)
+        only_own, only_rival = of_own - of_rival, of_rival - of_own
+        parts = wanted & only_own, wanted & only_rival, only_own - wanted
+        return cls(own, rival, *parts, is_complete=wanted <= of_own | of_rival)
+
+    @property
+    def is_given_for_rival(self) -> bool:
+        if not (self.wanted_of_rival and self.instead and self.is_complete):
+            return False
+        if not (self._is_in_same_slot() or self._are_years()) or self._is_only_another_time():
+            return False
+        # What stands before may be meant of what follows, too.
+        return self.own.span.start < self.rival.span.start or not self.wanted_of_own
+
+    def _is_in_same_slot(self) -> bool:
+        """Whether both are behind one preposition: "in Varde", "in Moss"."""
+        of_rival = _slots(self.rival.words)
+        return any(
+            self.instead & terms_of(words) and self.wanted_of_rival & terms_of(of_rival[slot])
+            for slot, words in _slots(self.own.words).items()
+            if slot in of_rival
+        )
+
+    def _are_years(self) -> bool:
+        sides = (self.wanted_of_rival, self.instead)
+        return all(any(w.isdigit() and len(w) == _YEAR_DIGITS for w in side) for side in sides)
+
+    def _is_only_another_time(self) -> bool:
+        """Whether its own words only date it, but not those of the rival: "the year before"."""
+        is_time = self.instead <= _TIME_ROOTS or all(word[0].isdigit() for word in self.instead)
+        return is_time and not any(word[0].isdigit() for word in self.wanted_of_rival)
+
+
+def _slots(text: str) -> dict[str, str]:
+    """Return the words behind each preposition of a text, and before the first behind ""."""
+    first, *rest = _P["preposition"].split(text.lower())
+    return {"": first, **dict(zip(rest[::2], rest[1::2], strict=True))}

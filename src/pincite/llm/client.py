@@ -422,7 +422,9 @@ class ServedEncoder(Client):
         if len(texts) == 1:
             return self._embed([texts[0][: len(texts[0]) // 2]], call)
         half = len(texts) // 2
-        return np.concatenate([self._embed(part, call) for part in (texts[:half], texts[half:])])
+        halves = [self._embed(part, call) for part in (texts[:half], texts[half:])]
+        self._check_lengths({vectors.shape[1] for vectors in halves})
+        return np.concatenate(halves)
 
     def _vectors(self, texts: list[str], call: Call) -> Floats:
         request: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}

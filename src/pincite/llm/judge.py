@@ -27,6 +27,7 @@ from pincite.protocols import Completion, Guidance, Prompt, Verifier
 from pincite.retrieval import cascade
 from pincite.text.languages import identify
 from pincite.text.passages import cited_passages
+from pincite.text.sentences import SPACELESS, n_words
 from pincite.types import (
     NO_TRUST,
     STOPPED,
@@ -46,7 +47,8 @@ SOURCE_TOKENS = 6000  # of all sources in one prompt: as much as small local mod
 MOST_QUOTES, MOST_MISSING = 3, 6
 MOST_WORDS = 400  # characters of the explanation, and of each missing piece
 _SHORTEST = 8  # characters of a quote: a shorter one is found anywhere
-_LONGEST = 1000
+_FEWEST_WORDS = 2  # where there are no spaces: "他生于北京", "he was born in Peking", is a sentence
+_LONGEST = 1000  # characters
 _MOST_PASSAGES = 60
 _ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # characters that models interchange
 _SCHEMA = {
@@ -200,7 +202,10 @@ def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, An
 def found_in(quote: str, sources: Sequence[str]) -> str:
     """Return the quote as in a source, ignoring white space and kinds of quotes and dashes."""
     words = quote.strip().strip("\"“”„«»'’‘.… ").split()
-    if not _SHORTEST <= len(" ".join(words)) <= _LONGEST:
+    text = " ".join(words)
+    n_spaceless_words = n_words("".join(SPACELESS.findall(text)))
+    is_long_enough = len(text) >= _SHORTEST or n_spaceless_words >= _FEWEST_WORDS
+    if not is_long_enough or len(text) > _LONGEST:
         return ""
     alike = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
     patterns = ("".join(alike.get(c) or re.escape(c) for c in word) for word in words)

@@ -11,11 +11,12 @@ import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.judgement import decide
-from pincite.judgement.attribution import misattribution, said_by_another, value_of_another
+from pincite.judgement.attribution import misattribution, said_by_another
 from pincite.judgement.comparable import is_of_another_time
 from pincite.judgement.contradictions import contradiction
-from pincite.judgement.force import weaker
-from pincite.judgement.scope import narrower
+from pincite.judgement.degrees import narrower
+from pincite.judgement.force import find_weakening
+from pincite.judgement.other_values import value_of_another
 from pincite.models import calibration, weights
 from pincite.models.calibration import Calibration
 from pincite.models.session import LogitCache, Session, TextPairs
@@ -375,7 +376,7 @@ def _witnesses(
         witnesses.append(Witness(WitnessKind.NETWORK, sentence=contrary))
     if sigmoid(readout.support) >= QUOTED_FROM:
         witnesses += [
-            weaker(claim, passage),
+            find_weakening(claim, passage),
             value_of_another(claim.text, passage.text),
             said_by_another(claim.text, passage),
             misattribution(claim, passage),

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pincite.judgement import attribution
 from pincite.judgement.confirmation import SAME_TOPIC
-from pincite.judgement.force import weaker
+from pincite.judgement.force import find_weakening
 from pincite.judgement.provenance import named_speaker
 from pincite.text import antonyms, names, patterns, syntax, words, words_of
 from pincite.text.changes import agreeing
@@ -105,7 +105,7 @@ def may_confirm(reading: str, passage: Passage, span: Span) -> bool:
     if _differs_in_negation(reading, sentence) or lacks_a_finding(reading, sentence):
         return False
     read_alone = map(Passage.alone, (sentence, f"{sentence} {following}"))
-    if any(weaker(Claim.alone(reading), alone) for alone in read_alone):
+    if any(find_weakening(Claim.alone(reading), alone) for alone in read_alone):
         return False
     if common(reading, text) == "en" and attribution.find_swap(reading, sentence, text):
         return False
