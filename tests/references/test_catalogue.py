@@ -19,8 +19,14 @@ from pincite.references import catalogue, imports
 from pincite.references.catalogue import Catalogue, Counted, with_notices
 from pincite.references.imports import with_notice
 from pincite.references.outcomes import Status, ask, decide
-from pincite.references.sources import users_catalogue
-from pincite.references.works import ABOUT_OTHERS, Imported, Notice, NoticeKind, Work
+from pincite.references.works import (
+    ABOUT_OTHERS,
+    Imported,
+    Notice,
+    NoticeKind,
+    Work,
+    users_catalogue,
+)
 from pincite.settings import Settings
 from pincite.types import Citation, Document, Hit, Passage, Span
 

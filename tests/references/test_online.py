@@ -16,10 +16,9 @@ from web.zoo import Writer, Zoo, reply, zoo_server
 
 from pincite.errors import ConfigError
 from pincite.references import online
-from pincite.references.outcomes import Outcome, Status, ask, decide
+from pincite.references.outcomes import Outcome, Service, Status, ask, decide
 from pincite.references.read import Reference
 from pincite.references.report import check
-from pincite.references.sources import Service
 from pincite.references.works import Work
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.types import Citation, Span

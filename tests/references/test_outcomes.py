@@ -8,8 +8,7 @@ import pytest
 from support.rows import each_row
 
 from pincite.errors import FetchError
-from pincite.references.outcomes import Status, ask, decide
-from pincite.references.sources import Answers, Service, Unanswered
+from pincite.references.outcomes import Answers, Service, Status, Unanswered, ask, decide
 from pincite.references.works import Notice, NoticeKind, Work
 from pincite.types import Citation, Fault, FaultKind, Reason, Span
 

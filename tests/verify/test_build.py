@@ -9,7 +9,7 @@ from support.rows import each_row
 
 from pincite.errors import FetchError
 from pincite.references import faults
-from pincite.references.sources import Service
+from pincite.references.outcomes import Service
 from pincite.references.works import Notice, NoticeKind, Work
 from pincite.types import (
     Article,

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pincite.documents.jsonl import LabelledClaim, read_labelled
-from pincite.judgement.attribution import misattribution, value_of_another
+from pincite.judgement.attribution import misattribution
 from pincite.judgement.contradictions import contradictions
 from pincite.judgement.force import find_weakening
+from pincite.judgement.other_values import value_of_another
 from pincite.text.passages import cited_passages
 from pincite.types import Claim, Document
 

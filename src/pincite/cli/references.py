@@ -16,8 +16,8 @@ from pincite.cli import options
 from pincite.errors import InputError
 from pincite.references import imports, online, read, report
 from pincite.references.catalogue import Catalogue, CorpusRecords
-from pincite.references.outcomes import Status
-from pincite.references.sources import Service, Source, users_catalogue
+from pincite.references.outcomes import Service, Source, Status
+from pincite.references.works import users_catalogue
 from pincite.report.cells import one_line
 from pincite.types import Claim
 from pincite.verbs.verify.wording import name_of

@@ -18,7 +18,7 @@ from pincite.documents.text import one_line
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
 from pincite.references import imports
 from pincite.references.imports import try_make
-from pincite.references.sources import Service
+from pincite.references.outcomes import Service
 from pincite.references.works import Imported, Notice, NoticeKind, Work, arxiv_of, ids_of
 from pincite.settings import ReferencesSettings, WebSettings
 from pincite.text import tables_beside

@@ -1,19 +1,19 @@
-"""Decides what is known of a reference from the sources' records.
+"""Asks sources for the records of a reference, and decides what is known of it.
 
 Only a positive finding accuses: an identifier that cannot exist, or one behind which a source has
 another work. A work that no source has may well exist.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
+from pincite.errors import FetchError
 from pincite.notes import Note
-from pincite.references import matching, sources
+from pincite.references import matching
 from pincite.references.matching import Authors, Likeness
-from pincite.references.sources import Answers, Service, Unanswered
 from pincite.references.works import (
     ABOUT_OTHERS,
     ARXIV_DOI,
@@ -26,7 +26,7 @@ from pincite.references.works import (
     in_force,
 )
 from pincite.text.identifiers import ET_AL
-from pincite.types import Citation, Doc, FaultKind, WorkStatus, written
+from pincite.types import Citation, Doc, FaultKind, Reason, WorkStatus, written
 
 Status = WorkStatus
 GRAVE_STATUSES = tuple(Status(kind) for kind in NoticeKind if kind.is_grave)
@@ -46,6 +46,61 @@ _ID_OF = {  # the identifier that a fault says cannot exist
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 NOT_FOUND = (Status.OTHER_WORK, Status.IMPOSSIBLE, Status.UNVERIFIED, Status.UNCHECKED)
 _NAMES = {"doi": "DOI ", "pmid": "PMID ", "pmc": "PMC", "arxiv": "arXiv:", "isbn": "ISBN "}
+
+
+class Unanswered(NamedTuple):
+    """A source that gave no answer."""
+
+    source: str
+    reason: Reason
+    detail: str = ""
+
+
+class Source(Protocol):
+    """Where records are looked up."""
+
+    @property
+    def name(self) -> str: ...
+
+    def lookup(self, citation: Citation) -> list[Work] | None:
+        """Return the records with an identifier of the citation, and those with a title like its.
+
+        An empty list: the source has none. None: it was not asked, for lack of what it takes.
+        Raises FetchError if it gave no answer: it is down, or allows no more requests.
+        """
+        ...
+
+
+class Service(NamedTuple):
+    """A service on the web, asked in one way; a source."""
+
+    name: str
+    lookup: Callable[[Citation], list[Work] | None]
+    is_search: bool = False  # for a work of which no identifier is known
+    is_status: bool = False  # for the notices about a work that the user's own sources have
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the sources that were asked about one reference have returned so far."""
+
+    works: list[Work] = field(default_factory=list)
+    answered: list[str] = field(default_factory=list)  # names of the sources that answered
+    failed: list[Unanswered] = field(default_factory=list)
+    services: list[str] = field(default_factory=list)  # that were asked, even in vain
+
+    def ask(self, source: Source, citation: Citation) -> bool:
+        """Add a source's records, or its failure; False if it has no way to be asked."""
+        try:
+            records = source.lookup(citation)
+        except FetchError as error:
+            self.failed.append(Unanswered(source.name, error.reason, str(error)))
+            return True
+        if records is None:
+            return False
+        self.works += [replace(work, source=work.source or source.name) for work in records]
+        self.answered.append(source.name)
+        return True
 
 
 class Field(StrEnum):
@@ -158,9 +213,7 @@ class _Match(NamedTuple):
         return is_preprint and -PREPRINT_YEARS <= self.years < 0
 
 
-def ask(
-    citation: Citation, sources: Sequence[sources.Source], services: Sequence[Service] = ()
-) -> Answers:
+def ask(citation: Citation, sources: Sequence[Source], services: Sequence[Service] = ()) -> Answers:
     """Ask every source, then each service what is still needed; a failure costs one answer."""
     answers = Answers()
     for source in sources:

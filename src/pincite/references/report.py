@@ -12,9 +12,8 @@ from rich.text import Text
 from pincite import errors
 from pincite.notes import Note
 from pincite.references import faults, outcomes
-from pincite.references.outcomes import Outcome, Status, ask, decide
+from pincite.references.outcomes import Answers, Outcome, Service, Source, Status, ask, decide
 from pincite.references.read import Reference
-from pincite.references.sources import Answers, Service, Source
 from pincite.references.works import ARXIV_DOI, Work
 from pincite.report import cells
 from pincite.report.cells import WORKS

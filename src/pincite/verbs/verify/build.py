@@ -20,9 +20,8 @@ from pincite.models.routing import RoutedVerifier
 from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
 from pincite.references import faults, outcomes
-from pincite.references.outcomes import Field
-from pincite.references.sources import Service, Source, open_users_catalogue
-from pincite.references.works import ids_of
+from pincite.references.outcomes import Field, Service, Source
+from pincite.references.works import ids_of, open_users_catalogue
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
