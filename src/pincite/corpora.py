@@ -19,10 +19,9 @@ from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 from pincite.notes import Note
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
-from pincite.references.works import open_users_catalogue
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import merge_by_share, pool_hits
-from pincite.runtime import Place, Places, encoder, served_encoder
+from pincite.runtime import Place, Places, encoder, open_users_catalogue, served_encoder
 from pincite.settings import Settings
 from pincite.types import Document, Hit, Passage
 

@@ -1,7 +1,7 @@
 """Builds what every verb needs from the settings: models, search, a language model's server."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +25,7 @@ from pincite.models.routing import RoutedVerifier
 from pincite.models.session import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier, LoadedNetwork
 from pincite.protocols import Encoder, Verifier
+from pincite.references.works import users_catalogue
 from pincite.retrieval.fusion import Fused
 from pincite.settings import ChatSettings, EmbeddingsSettings, ModelSettings, Settings
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pincite.corpora import Corpora
     from pincite.library.reliability import StoredList
     from pincite.llm.judge import Examiner, Judge
+    from pincite.references.catalogue import Catalogue
 
 NO_LIST = "none"  # value of the setting that disables reliability lists
 
@@ -164,3 +166,12 @@ def with_second_opinions(
 
 def replies_file() -> Path:
     return weights.cache_folder().parent / "replies.sqlite"
+
+
+def open_users_catalogue() -> AbstractContextManager["Catalogue | None"]:
+    """Open the user's catalogue of works, a source; None if nothing was imported yet."""
+    if not users_catalogue().is_file():
+        return nullcontext()
+    from pincite.references.catalogue import Catalogue
+
+    return closing(Catalogue(users_catalogue()))

@@ -2,18 +2,14 @@
 
 import re
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pincite.durable import data_path
 from pincite.text import identifiers
 from pincite.types import Citation, Doc
-
-if TYPE_CHECKING:
-    from pincite.references.catalogue import Catalogue
 
 WorkId: TypeAlias = tuple[str, str]  # its kind (doi, pmid, pmc, arxiv or isbn), and the number
 ABOUT_OTHERS = "notice"  # the kind of a record that is about other works: an erratum, a retraction
@@ -172,12 +168,3 @@ def without_version(arxiv: str) -> str:
 def users_catalogue() -> Path:
     """Where `pincite works import` writes, unless another file is given."""
     return data_path("works.sqlite")
-
-
-def open_users_catalogue() -> AbstractContextManager["Catalogue | None"]:
-    """Open the user's catalogue of works, a source; None if nothing was imported yet."""
-    if not users_catalogue().is_file():
-        return nullcontext()
-    from pincite.references.catalogue import Catalogue
-
-    return closing(Catalogue(users_catalogue()))

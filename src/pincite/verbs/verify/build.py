@@ -21,7 +21,7 @@ from pincite.notes import Note, as_written
 from pincite.protocols import Progress, Verifier
 from pincite.references import faults, outcomes
 from pincite.references.outcomes import Field, Service, Source
-from pincite.references.works import ids_of, open_users_catalogue
+from pincite.references.works import ids_of
 from pincite.settings import POLITENESS, Settings, public_settings
 from pincite.types import (
     Article,
@@ -314,7 +314,7 @@ def verifying(
         online = _open_online(settings, fetching, stack)
         folder = private_copies.folder_of(settings.library.own_copies)
         own = private_copies.OwnSources(private_copies.OwnCopies(folder)) if own_copies else None
-        works = stack.enter_context(open_users_catalogue()) if own_copies else None
+        works = stack.enter_context(runtime.open_users_catalogue()) if own_copies else None
         ratings = runtime.reliability_list(settings)
         exclusions = Exclusions(settings.filters.exclude_hosts, ratings.rules if ratings else None)
         copies = CitedCopies(
