@@ -12,7 +12,7 @@ from support.laws import FakeEncoder
 from support.rows import text_of
 
 from pincite.corpus.engines import EmbeddedCorpus
-from pincite.documents.collection import exact_key, files, loose_key, open_sources
+from pincite.documents.collection import collect, exact_key, files, loose_key, open_sources
 from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.types import Reason
@@ -134,6 +134,19 @@ def test_bad_lines_are_warnings(tmp_path: Path) -> None:
         ("manifest.jsonl", line) for line in (1, 2, 3, 4, 5, 6, 8, 9)
     ]
     assert refusal(sources.get("https://e.org/none")).reason is Reason.NOT_SUPPLIED
+
+
+def test_rows_without_a_file_are_hashed_once(tmp_path: Path) -> None:
+    rows = "".join(f"https://e.example/{n}\n" for n in range(20))
+    (tmp_path / "manifest.csv").write_text(f"url\n{rows}")
+    for n in range(3):
+        (tmp_path / f"{n}.txt").write_text("Varde has a mill.")
+    files = collect([tmp_path])
+    signatures = [files.signature(piece) for piece in files.pieces]
+    kept = files.pages_digest
+    files.by_address.clear()
+    assert signatures == [files.signature(piece) for piece in files.pieces]
+    assert all(signature.endswith(kept) for signature in signatures)
 
 
 @pytest.mark.parametrize(

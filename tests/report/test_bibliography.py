@@ -182,3 +182,11 @@ def test_the_folder_of_a_local_file_is_not_exported() -> None:
     (item,) = csl_read(bibliography.to_csl(given))
     assert item["title"] == "tea 2022.txt"
     assert "URL" not in item
+
+
+def test_pages_that_are_numbered_by_chapter_stay_as_they_are() -> None:
+    assert bibliography.whole_pages("12-1-12-9").text == "12-1-12-9"
+
+
+def test_a_name_without_letters_is_whole() -> None:
+    assert bibliography.csl_name(",") == {"literal": ","}

@@ -14,7 +14,7 @@ from support.articles import parse_article
 from support.rows import each_row
 
 from pincite.types import Article, Citation, Claim
-from pincite.wiki.article import article_in
+from pincite.wiki.article import PageText, article_in, parse_page
 from pincite.wiki.templates import TABLE
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -130,8 +130,10 @@ def test_a_mark_is_for_the_words_since_the_mark_before() -> None:
 
 @each_row("wiki/cases/general_subjects_get_the_title")
 def test_general_subjects_get_the_title(text: str, about: str) -> None:
-    (claim,) = parse_article(f"{text}<ref>x</ref>", "Varde Bridge (Norway)").claims
-    assert claim.about == about
+    for language in ("en", "simple"):
+        page = PageText(f"{text}<ref>x</ref>", "Varde Bridge (Norway)", language=language)
+        (claim,) = parse_page(page).claims
+        assert claim.about == about
 
 
 def test_a_claim_names_the_templates_that_it_lacks() -> None:

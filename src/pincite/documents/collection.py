@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -403,6 +403,11 @@ class Piece:
     rows: tuple[Entry | Problem, ...] | None = None  # of a manifest: its errors and inline texts
 
 
+def _digest(rows: Iterable[Entry]) -> str:
+    stated = [(e.url, e.title, e.published, e.language, e.meta, e.fetched) for e in rows]
+    return hashlib.sha256(repr(stated).encode()).hexdigest()[:16]
+
+
 @dataclass(slots=True)
 class Collection:
     """The files to read, in order; built by `collect`."""
@@ -412,6 +417,7 @@ class Collection:
     located: set[str] = field(default_factory=set)  # keys of pages found so far
     unread: tuple[Unchecked, ...] = ()  # links out of the folder
     limits: Limits = DEFAULT_LIMITS
+    pages_digest: str = ""  # of the rows without a file, which may be many
 
     def read(self, piece: Piece) -> Iterator[Found]:
         """Yield the documents of a piece; raises InputError if its file cannot be opened."""
@@ -428,12 +434,9 @@ class Collection:
     def signature(self, piece: Piece) -> str:
         """Fingerprint of the file, by its size and time as in make and rsync, and its rows."""
         stat = piece.path.stat()
-        stated = [
-            (e.url, e.title, e.published, e.language, e.meta, e.fetched)
-            for e in piece.entries or self.by_address.values()
-        ]
-        digest = hashlib.sha256(repr(stated).encode()).hexdigest()
-        return f"{stat.st_size}:{stat.st_mtime_ns}:{digest[:16]}"
+        self.pages_digest = self.pages_digest or _digest(self.by_address.values())
+        digest = _digest(piece.entries) if piece.entries else self.pages_digest
+        return f"{stat.st_size}:{stat.st_mtime_ns}:{digest}"
 
     def known_as(self, url: str) -> None:
         """Record that a page exists, even if it was read elsewhere or earlier."""

@@ -76,8 +76,8 @@ def _short(name: CslName) -> str:
 
 def csl_name(text: str) -> CslName:
     """Split a name: "Holm IM", "Berg, Per, Jr" or "Ida van Holm"; whole if it may be a group's."""
-    if "," in text:
-        family, *rest = (part for part in _COMMA.split(text) if part)
+    if "," in text and (parts := [part for part in _COMMA.split(text) if part]):
+        family, *rest = parts
         suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
         return _csl_name(family, " ".join(rest), suffix)
     words = text.split()
@@ -101,7 +101,8 @@ def _csl_name(family: str, given: str, suffix: str = "") -> CslName:
 # ── Dates, pages and identifiers ─────────────────────────────────────────────────────────────────
 
 _ISO = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?(?!\d)")
-_RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
+# Not of "12-1-12-9", whose pages are numbered by chapter.
+_RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w|\s*[-–—]\s*[A-Za-z]*\d)")
 
 
 def cited_date(published: str | None, meta: Mapping[str, str]) -> tuple[int, ...]:

@@ -256,17 +256,6 @@ def lexical_query(claim: Claim) -> Query:
     return tuple((text, weight) for text, weight in parts if text)
 
 
-def side_query(claim: Claim) -> str:
-    """Return SIDE's BM25 query without the generated title: the claim, then the article's title.
-
-    (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
-
-    >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
-    'It opened in 1911. Varde Bridge'
-    """
-    return " ".join(filter(None, (claim.text, claim.title)))
-
-
 def dense_query(claim: Claim) -> str:
     """Return the article's title, then the claim: the title stands in for "it" and "he"."""
     return f"{claim.title} {claim.text}".strip()

@@ -57,7 +57,8 @@ def clauses(claim: str) -> list[Clause]:
     parsed = [Sentence.read(claim, span) for span in sentences(claim)]
     for sentence in parsed if len(parsed) > 1 else ():
         words = [token.word for token in sentence.tokens if token.word[0].isalnum()]
-        abbreviated = words and words[-1][0].isupper() and len(words[-1]) <= _LONGEST_TITLE
+        is_short = bool(words) and words[-1][0].isupper() and len(words[-1]) <= _LONGEST_TITLE
+        abbreviated = is_short and sentence is not parsed[-1]  # but not in "… died in Rome."
         if abbreviated or not sentence.verbs:
             return [whole]
     parts = [clause for sentence in parsed for clause in _of_sentence(sentence)]

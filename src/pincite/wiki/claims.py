@@ -142,7 +142,7 @@ def _block_claims(
         before = [use for group, _ in between for use in group.uses]
         citations = tuple(citation for use in uses for citation in page.cited[use])
         every += [tag for citation in citations for tag in citation.tags]
-        general = page.language == "en" and _GENERAL.match(wording.text)
+        general = page.language in ("en", "simple") and _GENERAL.match(wording.text)
         yield Claim(
             claim_id_of(page.title, block.section, wording.text),
             wording.text,

@@ -314,15 +314,14 @@ def answer(given: Parameters, name: str = "") -> str:
 
 
 def _date(parts: Sequence[str], given: Parameters) -> str:
-    parts = [part.strip() for part in parts if part.strip()]
-    if len(parts) < 2 or not parts[1].isdecimal() or not 1 <= int(parts[1]) <= 12:
-        return " ".join(parts[:1] if len(parts) > 1 and not parts[1] else reversed(parts))
-    month = MONTHS[int(parts[1]) - 1]
-    if len(parts) == 2:
-        return f"{month} {parts[0]}"
-    if given.get("df") or given.get("mf") == "no":
-        return f"{parts[2]} {month} {parts[0]}"
-    return f"{month} {parts[2]}, {parts[0]}"
+    year, month, day = [*(part.strip() for part in parts), "", "", ""][:3]
+    if not month:
+        return year
+    if month.isdecimal() and 1 <= int(month) <= 12:
+        month = MONTHS[int(month) - 1]
+        if day and not (given.get("df") or given.get("mf") == "no"):
+            return f"{month} {day}, {year}" if year else f"{month} {day}"
+    return " ".join(filter(None, (day, month, year)))
 
 
 RULES: Mapping[str, Callable[..., str | None]] = {

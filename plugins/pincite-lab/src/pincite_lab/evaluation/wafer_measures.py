@@ -133,7 +133,7 @@ def _normal(text: str) -> str:
 
 def _retrieve(queries: Sequence[Claim], corpus: Corpus, depth: int, tell: Tell) -> Runs:
     systems: dict[str, tuple[WordRetriever, Callable[[Claim], Query]]] = {
-        "side": (corpus.lexical(), fusion.side_query),
+        "side": (corpus.lexical(), side_query),
         "sparse": (corpus.lexical(), fusion.lexical_query),
         "dense": (corpus.dense(), fusion.dense_query),
     }
@@ -278,3 +278,14 @@ def _cut_row(record: WaferRecord, label: str, pages: Pages | None) -> CutRow:
     ]
     meta = {"urls": list(record.urls)}
     return cut(LabelledClaim(record.id, claim_of(record).text, "\n\n".join(texts), label, meta))
+
+
+def side_query(claim: Claim) -> str:
+    """Return SIDE's BM25 query without the generated title: the claim, then the article's title.
+
+    (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
+
+    >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
+    'It opened in 1911. Varde Bridge'
+    """
+    return " ".join(filter(None, (claim.text, claim.title)))
