@@ -77,12 +77,12 @@ def test_every_article_has_its_report_and_the_worst_claims_of_all_are_a_table(
 
 @pytest.mark.parametrize(
     ("limit", "worst", "n_rows"),
-    [(None, None, None), (None, 0.34, 2), (9, 0.34, 2), (1, 0.34, 1), (0, 0.34, 0)],
+    [(None, None, None), (None, 0.07, 7), (9, 0.34, 9), (1, 0.34, 1), (0, 0.34, 0)],
 )
 def test_a_share_is_of_the_claims_that_were_checked_and_the_limit_holds_too(
     limit: int | None, worst: float | None, n_rows: int | None
 ) -> None:
-    labels = [*[Label.SUPPORTED] * 4, *[Label.UNCHECKED] * 9]
+    labels = [*[Label.SUPPORTED] * 100, *[Label.UNCHECKED] * 9]
     report: Any = SimpleNamespace(findings=[SimpleNamespace(label=each) for each in labels])
     assert View(limit, worst).most_rows(report) == n_rows
 

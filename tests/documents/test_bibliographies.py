@@ -58,7 +58,7 @@ def test_the_records_of_a_ris_file(read: Read, name: str) -> None:
         ("PMID: 31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"),
         ("Retracted Publication. PMID: 31452104", "https://pubmed.ncbi.nlm.nih.gov/31452104/"),
         ("Erratum in: Sleep. 2020. PMID: 31452104", "https://doi.org/10.9999/bells"),
-        ("Comment on PMID: 31452104", "https://doi.org/10.9999/bells"),
+        ("Comment on a retracted publication, PMID: 31452104", "https://doi.org/10.9999/bells"),
     ],
 )
 def test_the_pmid_of_a_note_about_another_paper_is_not_its_own(
@@ -73,6 +73,7 @@ def test_the_pmid_of_a_note_about_another_paper_is_not_its_own(
     ]
     (found,) = read("\n".join([*lines, "ER  - "]), "saved.ris")
     assert document(found).url == address
+    assert document(found).meta.get("retracted") == ("yes" if note.startswith("Ret") else None)
 
 
 @pytest.mark.parametrize("name", ["saved.bib", "saved.txt"])

@@ -89,3 +89,9 @@ def test_damaged_json_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError):
         read.read([tmp_path / "a.json"])
+
+
+def test_a_date_without_numbers_is_none(tmp_path: Path) -> None:
+    rows = [CSL | {"issued": {"date-parts": parts}} for parts in ([[None]], [None], [])]
+    found = [each.citation.date for each in of(tmp_path, "a.json", json.dumps(rows))]
+    assert found == [found[0]] * 3

@@ -141,7 +141,7 @@ class View:
         if self.worst is None:
             return self.limit
         n_checked = sum(finding.label is not Label.UNCHECKED for finding in report.findings)
-        worst = math.ceil(self.worst * n_checked)
+        worst = math.ceil(round(self.worst * n_checked, 6))  # 7 % of 100 are 7
         return worst if self.limit is None else min(self.limit, worst)
 
 

@@ -36,7 +36,7 @@ _LISTED = ["AU", "A1", "KW", "N1", "UR"]  # tags that a record may have several 
 _BIBTEX_NAMES: Mapping[str, str] = tables_beside(__file__)["bibtex_names"]
 _META = ("journal", "journal_abbreviation", "volume", "issue", "pages", "publisher", "issn")
 _VERBATIM = frozenset({"doi", "url", "link"})  # "--" is no dash in them
-_RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
+_RETRACTED = re.compile(r"(?<!on a )(?<!of a )\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
 _ON_OTHER = re.compile(
     r"\b(?:erratum|comment|concern|correct|retract|updat)\w* (?:for|in|of|on)\b", re.I

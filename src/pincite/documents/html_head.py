@@ -159,7 +159,8 @@ def author_of(stated: Statements, site: str, guess: str = "") -> str:
     from JSON-LD, other meta elements and bylines, cut at "and".
     """
     catalogued = (stated.metas.get(name, ()) for name in AUTHOR_METAS)
-    authors = (work.get("author") for work in stated.works)
+    given = (work.get("author") for work in stated.works)
+    authors = (a for one in given for a in (one if isinstance(one, list) else [one]))
     named = (a for a in authors if isinstance(a, dict) and "Organization" in str(a.get("@type")))
     bodies = [str(author.get("name") or "") for author in named]
     sites = {_letters(name) for name in (site, *stated.metas.get("og:site_name", ()))}

@@ -94,11 +94,11 @@ class Exclusions:
             if page.url not in reasons and (why := self.of_page(page, page.url)):
                 reasons[page.url] = why
         copying = _copying(claim, [hit for hit in hits if hit.passage.url not in reasons])
-        # Sources were opened for this paragraph, so it existed by the last of their access dates.
+        # Sources were opened for this paragraph, so it existed by the first of their access dates.
         opened = [stated_date(citation.access_date or "") for citation in claim.citations]
-        latest = min([date for date in (*opened, written) if date], default=None)
+        existed = min([date for date in (*opened, written) if date], default=None)
         for url in copying:
-            if why_copy := _exclude_copy(url, pages.get(url), latest):
+            if why_copy := _exclude_copy(url, pages.get(url), existed):
                 reasons[url] = why_copy
         allowed = filter_hits(hits, lambda hit: hit.passage.url not in reasons)
         return allowed, tuple(list(reasons.values())[:MAX_LISTED])

@@ -194,8 +194,8 @@ def _fields_of(work: Work) -> dict[str, str]:
 
 def _csl(item: Mapping[str, Any]) -> Reference:
     issued = item.get("issued") or {}
-    parts = (issued.get("date-parts") or [[]])[0]
-    date = "-".join(f"{int(part):02}" for part in parts[:3]) or str(issued.get("raw") or "")
+    parts = (issued.get("date-parts") or [[]])[0] or []
+    date = "-".join(f"{int(part):02}" for part in parts[:3] if part) or str(issued.get("raw") or "")
     names = [imports.name_of_csl(author) for author in item.get("author") or ()]
     wanted = {
         "key": "id", "title": "title", "journal": "container-title", "doi": "DOI", "url": "URL",

@@ -273,15 +273,18 @@ def _short_form(run: Sequence[str], index: _Index) -> str:
 
 def _is_left_out(name: str, claim: str, source: str) -> bool:
     """Whether the source omits or shortens a given name before its surname."""
-    for person in _people(claim):
-        if name not in person.given:
-            continue
-        namesakes = _namesakes(person, source)
-        if any(other.given[0] == name[0] for other in namesakes):
-            return True
-        if _stands_alone(person.surname, source, len(namesakes)):
-            return not namesakes
-    return False
+    persons = (person for person in _people(claim) if name in person.given)
+    return any(_may_lack_given(name, person, source) for person in persons)
+
+
+def _may_lack_given(name: str, person: _Person, source: str) -> bool:
+    """Whether a source has a person's surname alone, or with an initial for this given name."""
+    namesakes = _namesakes(person, source)
+    if not namesakes:
+        return _stands_alone(person.surname, source, 0)
+    # "P. Carver" and "J. P. Carver" may be John Peter Carver.
+    place = person.given.index(name)
+    return any(name[0] in (other.given[0], *other.given[place:][:1]) for other in namesakes)
 
 
 def _surnames_of_others(claim: str, source: str) -> list[str]:
@@ -308,9 +311,15 @@ def _stands_alone(surname: str, source: str, n_with_given: int) -> bool:
 
 @lru_cache(maxsize=2048)
 def _people(text: str) -> tuple[_Person, ...]:
-    runs = (tuple(word for word in run if word.lower() not in _TITLES) for run in _runs(text))
+    runs = (tuple(filter(_may_be_name, run)) for run in _runs(text))
     return tuple(
         _Person(run[:-1], run[-1])
         for run in runs
         if 2 <= len(run) <= _MOST_WORDS and not _INITIAL.fullmatch(run[-1])
     )
+
+
+def _may_be_name(word: str) -> bool:
+    """Whether a capitalised word is no title, and none that opens a sentence: "Later P. Carver"."""
+    word = word.lower()
+    return not (word in _TITLES or word in syntax.PARTICLES or syntax.is_adverb(word))

@@ -216,6 +216,7 @@ def with_derived_values(passage: str, claim: str) -> str:
     """
     for written, plain in _plainly(passage, claim):
         passage = passage.replace(written, plain)
+    passage = _with_plain_bounds(passage, claim)
     finders = (_changes, _ranks, _votes)
     added = dict(place for find in finders for place in find(passage, claim))
     for place in sorted(added, reverse=True):
@@ -271,22 +272,39 @@ def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
 
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,9}(?:\.\d+)?"
-_BOUND = re.compile(rf"([≥≤]) ?((?:{_NUMBER})(?: ?[^\W\d_]+(?:/[^\W\d_]+[²³23]?)?)?)")
+_UNITS = {
+    name.replace("_", " ")
+    for measure in LEXICON["units"].values()
+    for unit in measure.split(";")
+    for name in unit.partition("=")[0].split()
+} | {*"mmHg mmol mL dL L IU mEq ng µg mcg".split()}
+_UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
+# "≥40 kg/m²", "≤5 mg"; of "a BMI ≥40 lost" only the number.
+_BOUND = re.compile(
+    rf"([≥≤]) ?((?:{_NUMBER})(?![\d.])(?: ?(?:[^\W\d_]+/[^\W\d_]+[²³23]?|(?:{_UNIT})(?!\w)))?)"
+)
 _PER = re.compile(r"\b([^\W\d_]{1,3}) ([^\W\d_]{1,2})[-−⁻]([123¹²³])(?!\w)")
 _OR = {"≥": "or more", "≤": "or less"}
 
 
 def _plainly(passage: str, claim: str) -> Iterator[tuple[str, str]]:
-    """Pairs of a unit or bound in symbols, and the claim's way of writing it."""
+    """Pairs of a unit in symbols, and the claim's way of writing it."""
     for match in _PER.finditer(passage):
         power = match[3].translate(str.maketrans("¹²³", "123"))
         plain = f"{match[1]}/{match[2]}{'' if power == '1' else power}"
         if plain in claim.replace("²", "2").replace("³", "3"):
             yield match[0], plain
             passage = passage.replace(match[0], plain)
-    for match in _BOUND.finditer(passage):
-        if _OR[match[1]] in claim:
-            yield match[0], f"{match[2]} {_OR[match[1]]}"
+
+
+def _with_plain_bounds(passage: str, claim: str) -> str:
+    """Write "≥40" as "40 or more" where the claim has these words."""
+
+    def plain(match: re.Match[str]) -> str:
+        words = _OR[match[1]]
+        return f"{match[2]} {words}" if words in claim else match[0]
+
+    return _BOUND.sub(plain, passage)
 
 
 def with_title(title: str, passage: str, claim: str) -> str:

@@ -332,7 +332,7 @@ def _link(db: sa.Connection, provider: str, subject: str, account_id: str, name:
 
 def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> str:
     try:
-        wanted = valid_name(" ".join(name.split())[: MAX_NAME - 40])
+        wanted = valid_name(" ".join(name.split())[: MAX_NAME - 40].strip())
     except ConfigError:
         wanted = "user"
     for chosen in (wanted, f"{wanted} ({provider})"):

@@ -230,7 +230,7 @@ def test_an_equal_name_does_not_open_an_account(make: MakeSite, provider: Provid
 
 
 @pytest.mark.parametrize(
-    "name", ["\u202eevil", "", "  ", "a\nb", "x" * 500, "<script>", "\ufdfa" * 60]
+    "name", ["\u202eevil", "", "  ", "a\nb", "x" * 500, "x" * 19 + " y", "<script>", "\ufdfa" * 60]
 )
 def test_names_of_the_provider_that_will_not_do_become_others(
     make: MakeSite, provider: Provider, name: str
