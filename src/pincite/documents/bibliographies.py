@@ -39,7 +39,7 @@ _VERBATIM = frozenset({"doi", "url", "link"})  # "--" is no dash in them
 _RETRACTED = re.compile(r"(?<!on a )(?<!of a )\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
 _ON_OTHER = re.compile(
-    r"\b(?:erratum|comment|concern|correct|retract|updat)\w* (?:for|in|of|on)\b", re.I
+    r"\b(?:erratum|comment|concern|correct|retract|update)\w* (?:for|in|of|on)\b", re.I
 )
 _ESCAPED = re.compile(r"\\([%&$#_])")
 _COMMAND = re.compile(r"(?<!\\)\$[^$]{1,300}\$|\S*\\[^\s%&$#_]\S*")
