@@ -71,18 +71,6 @@ class ManyArticles:
     on: str
     workers: int | None
 
-    @classmethod
-    def from_options(cls, given: dict[str, Any]) -> "ManyArticles":
-        """Take these options out of `given`."""
-        return cls(
-            titles=given.pop("titles"),
-            category=given.pop("category"),
-            dump=given.pop("dump"),
-            out=given.pop("out"),
-            on=given.pop("on"),
-            workers=given.pop("workers"),
-        )
-
     def check(self, settings: Settings, context: click.Context) -> None:
         """Raise UsageError if these options contradict each other, the settings, or others."""
         is_list = bool(self.titles or self.category or self.dump)
@@ -124,17 +112,6 @@ class View:
     only: tuple[str, ...] = ()
     as_draft: bool = False
     show_excluded: bool = False
-
-    @classmethod
-    def from_options(cls, given: dict[str, Any]) -> "View":
-        """Take these options out of `given`."""
-        return cls(
-            limit=given.pop("limit"),
-            worst=given.pop("worst"),
-            only=given.pop("only"),
-            as_draft=given.pop("as_draft"),
-            show_excluded=given.pop("show_excluded"),
-        )
 
     def most_rows(self, report: Report) -> int | None:
         """Return how many rows to show: `limit`, or fewer if `worst` says so."""
@@ -230,7 +207,8 @@ def command(
     interruption.
     """
     outputs = options.pop_outputs(given)
-    many, view = ManyArticles.from_options(given), View.from_options(given)
+    many = ManyArticles(**_take(given, "titles", "category", "dump", "out", "on", "workers"))
+    view = View(**_take(given, "limit", "worst", "only", "as_draft", "show_excluded"))
     given["verify_uncited"] = view.as_draft or given["verify_uncited"]
     settings = options.load_settings(given)  # what remains are settings
     if given["wayback"] and not settings.web.online:
@@ -260,6 +238,11 @@ def command(
         )
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
+
+
+def _take(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Remove these options, and return them by name."""
+    return {name: given.pop(name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

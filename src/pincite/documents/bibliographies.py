@@ -36,7 +36,7 @@ _LISTED = ["AU", "A1", "KW", "N1", "UR"]  # tags that a record may have several 
 _BIBTEX_NAMES: Mapping[str, str] = tables_beside(__file__)["bibtex_names"]
 _META = ("journal", "journal_abbreviation", "volume", "issue", "pages", "publisher", "issn")
 _VERBATIM = frozenset({"doi", "url", "link"})  # "--" is no dash in them
-_RETRACTED = re.compile(r"(?<!on a )(?<!of a )\bretracted publication\b", re.IGNORECASE)
+_RETRACTED = re.compile(r"\bretracted publication\b", re.IGNORECASE)
 _PMID = re.compile(r"\bPMID:? ?(\d{1,9})\b")
 _ON_OTHER = re.compile(
     r"\b(?:erratum|comment|concern|correct|retract|update)\w* (?:for|in|of|on)\b", re.I
@@ -230,14 +230,16 @@ def _document(record: Record, kind: str) -> Document | Unchecked:
         return Unchecked(url, Reason.TITLE_ONLY, f"{where}: it has no abstract")
     if fault := unusable(text, url, where, body.limits):
         return fault
-    types = f"{fields.get('publication_type', '')} {remarks}"
+    types = f"{fields.get('publication_type', '')}; {remarks}".split("; ")
+    found = ((part, match.start()) for part in types for match in _RETRACTED.finditer(part))
+    is_retracted = any(not _ON_OTHER.search(part[:start]) for part, start in found)
     meta = {
         **{name: fields.get(name, "") for name in (*_META, "keywords", "publication_type")},
         "pmid": identifiers.pmid,
         "doi": identifiers.doi,
         "coverage": "abstract",
         **Authors(names, []).meta(),
-        "retracted": "yes" if _RETRACTED.search(types) else "",
+        "retracted": "yes" if is_retracted else "",
     }
     return Document(
         url=url,

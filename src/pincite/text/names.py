@@ -292,7 +292,11 @@ def _surnames_of_others(claim: str, source: str) -> list[str]:
     surnames = []
     for person in _people(claim):
         namesakes = _namesakes(person, source)
-        if not namesakes or _stands_alone(person.surname, source, len(namesakes)):
+        # "Karl and Anders Lund" are both Lunds.
+        first, last = re.escape(person.given[0]), re.escape(person.surname)
+        shared = rf"\b{first}(?:, [^\W\d_]+)*,? (?:and|&) (?:[^\W\d_]+\.? )+{last}\b"
+        stands_alone = _stands_alone(person.surname, source, len(namesakes))
+        if not namesakes or stands_alone or re.search(shared, source):
             continue
         initials = {word[0] for word in person.given}
         if all(initials.isdisjoint(word[0] for word in other.given) for other in namesakes):
@@ -311,15 +315,9 @@ def _stands_alone(surname: str, source: str, n_with_given: int) -> bool:
 
 @lru_cache(maxsize=2048)
 def _people(text: str) -> tuple[_Person, ...]:
-    runs = (tuple(filter(_may_be_name, run)) for run in _runs(text))
+    runs = (tuple(word for word in run if word.lower() not in _TITLES) for run in _runs(text))
     return tuple(
         _Person(run[:-1], run[-1])
         for run in runs
         if 2 <= len(run) <= _MOST_WORDS and not _INITIAL.fullmatch(run[-1])
     )
-
-
-def _may_be_name(word: str) -> bool:
-    """Whether a capitalised word is no title, and none that opens a sentence: "Later P. Carver"."""
-    word = word.lower()
-    return not (word in _TITLES or word in syntax.PARTICLES or syntax.is_adverb(word))

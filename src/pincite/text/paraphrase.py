@@ -272,12 +272,7 @@ def _votes(passage: str, claim: str) -> Iterator[tuple[int, str]]:
 
 
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,9}(?:\.\d+)?"
-_UNITS = {
-    name.replace("_", " ")
-    for measure in LEXICON["units"].values()
-    for unit in measure.split(";")
-    for name in unit.partition("=")[0].split()
-} | {*"mmHg mmol mL dL L IU mEq ng µg mcg".split()}
+_UNITS = quantities.UNITS.keys() | {*"mmHg mmol mL dL L IU mEq ng µg mcg".split()}
 _UNIT = "|".join(sorted(map(re.escape, _UNITS), key=len, reverse=True))
 # "≥40 kg/m²", "≤5 mg"; of "a BMI ≥40 lost" only the number.
 _BOUND = re.compile(
